@@ -28,9 +28,9 @@ from glassformer.data.table import Table
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.adding import add_to
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 
 PRESET = "tiny"
 SHARES, SEEDS = (0.0, 0.1, 0.5, 1.0), (0, 1, 2)
@@ -113,11 +113,11 @@ def line(desk: Path, train: Table, later: pl.Series, test: Table, seed: int, *, 
         source = SourceConfig(train=str(files[table]), test=str(files["test"]), text="text", label="label")
         sources = read_sources(source, recipe.validation, None)
         own = load_recipe(preset=PRESET, overrides=settings | fewest | more)
-        return train_classifier(sources, own, source=source, out=out, overwrite=True)
+        return train_model(sources, own, source=source, out=out, overwrite=True)
 
     def added(share: float, **more: Any) -> TrainedModel:
         begun = add_to(desk / "model", str(files["new"]), replay=share, settings=more)
-        return train_classifier(begun.sources, begun.recipe, source=begun.source, init=begun.init)
+        return train_model(begun.sources, begun.recipe, source=begun.source, init=begun.init)
 
     figures = partial(_figures, test=test, is_old=is_old)
     before = figures(anew("old", desk / "model"))

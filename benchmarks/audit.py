@@ -34,7 +34,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.audit import label_losses
+from glassformer.targets.labels.audit import losses
 from glassformer.targets.labels.target import labels_of
 from glassformer.training.recipe import load_recipe
 
@@ -123,7 +123,7 @@ def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dic
     config = predictor.trained.config
     numbers = [config.label_set.names.index(label) for label in of_address]
     logits = predictor.logits([_sentence(address, draw) for address in addresses])
-    scores = -label_losses(labels_of(config.target), logits, np.array(numbers))
+    scores = -losses(labels_of(config.target), logits, np.array(numbers))
     with_table = {each.kind: each for each in trace(_all(splits), predictor.trained)}["e-mail address"]
     before = {each.kind: each for each in trace(table.frame.select("row", "text"), predictor.trained)}
     own = before.get("e-mail address")

@@ -89,7 +89,7 @@ def run(experiment: Experiment, entry: Entry, cut: Cut, seed: int) -> dict[str, 
     thresholds, config = predictor.thresholds, predictor.trained.config
     labels = config.label_set.encode(cut.held_out)
     answers = predictor.answer(cut.held_out.frame["text"].to_list())
-    wrong, confidence = answers.probs.argmax(axis=1) != labels, answers.confidences()
+    wrong, confidence = answers.probs.argmax(axis=1) != labels, answers.confidences
     shares = []
     for asked in ASKED:
         rule = thresholds.rule(asked)

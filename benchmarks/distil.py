@@ -88,7 +88,7 @@ def line(experiment: Experiment, setting: Setting) -> dict[str, Any]:
         "the same, without a counting reader": trained("transformer", STUDENT, {"model.counting": "none"}),
         f"student: `{STUDENT}`": _student(experiment, setting, teacher, rows),
     }
-    expected = np.array(Predictor.load(teacher).answer(rows.held_out.frame["text"].to_list()).read())
+    expected = np.array(Predictor.load(teacher).answer(rows.held_out.frame["text"].to_list()).named)
     return {
         "table": setting.data,
         "labelled_rows": rows.labelled.frame.height,
@@ -144,7 +144,7 @@ def measured(name: str, folder: Path, held_out: Table, expected: np.ndarray) -> 
     """
     predictor, texts = Predictor.load(folder), held_out.frame["text"].to_list()
     config = predictor.trained.config
-    answers = np.array(predictor.answer(texts).read())
+    answers = np.array(predictor.answer(texts).named)
     timed = texts[:TIMED]
     began = time.process_time()  # other work on the machine slows down the clock on the wall
     predictor.answer(timed)

@@ -131,7 +131,7 @@ def provenance(commit_of_run: str) -> dict[str, Any]:
     import tokenizers
     import torch
 
-    from glassformer.evaluation.result import Machine
+    from glassformer.evaluation.record import Machine
     from glassformer.training.unfinished import versions
 
     return {

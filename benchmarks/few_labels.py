@@ -148,7 +148,7 @@ def of_tfidf(cut: Cut) -> Right:
     """Return which test rows the baseline of every evaluation answers rightly."""
     names = LabelSet.from_table(cut.train)
     (texts, labels), (test, truth) = numbered(cut.train, names), numbered(cut.held_out, names)
-    tfidf = TfidfBaseline(len(names.names), multilabel=False)
+    tfidf = TfidfBaseline(len(names.names))
     tfidf.fit(texts, labels)
     right: Right = tfidf.answers(test).argmax(axis=1) == truth
     return right

@@ -72,7 +72,7 @@ def measured(experiment: Experiment, table: Table, held_out: ValidationConfig, s
     assert splits.validation is not None
     recipe = load_recipe(None, overrides={"training.epochs": 0, "training.seed": seed})
     folder = classifier(experiment, "later-rows", recipe, splits.train, splits.validation)
-    answers = Predictor.load(folder).answer(splits.validation.frame["text"].to_list()).read()
+    answers = Predictor.load(folder).answer(splits.validation.frame["text"].to_list()).named
     right = pl.Series(answers) == splits.validation.frame["label"]
     shares = [(part.frame["label"] == "1").sum() / part.frame.height for part in (splits.train, splits.validation)]
     return {

@@ -89,7 +89,7 @@ def line(experiment: Experiment, rows: int) -> dict[str, Any]:
     labels, known = config.label_set.encode(test), tree.of_class[config.label_set.encode(held_out)]
     truth = tree.of_class[labels]
     chosen = max(THRESHOLDS, key=lambda least: hierarchical(tree, surest(tree, of_held_out, least), known).f1.value)
-    alone = domains.answer(test.frame["text"].to_list()).read()
+    alone = domains.answer(test.frame["text"].to_list()).named
     return {
         "rows_of_each": rows,
         "training_rows": train.frame.height,

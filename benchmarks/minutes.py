@@ -31,8 +31,8 @@ from glassformer.data.splits import fingerprint
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.folder_format import is_unfinished
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 
 TABLES = ("trec-500", "disaster-tweets", "imdb-3k")
 MINUTES = (0.5, 2.0, 5.0, 15.0, 60.0)
@@ -85,7 +85,7 @@ def _run(experiment: Experiment, table: str, cut: Cut, minutes: float, seed: int
     def make(folder: Path) -> None:
         began, resume = time.perf_counter(), is_unfinished(folder)
         with LiveView() as view:
-            train_classifier(
+            train_model(
                 Sources(train=cut.train), recipe,
                 out=folder, resume=resume, overwrite=not resume, observer=view, minutes=minutes,
             )  # fmt: skip

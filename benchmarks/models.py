@@ -15,9 +15,9 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, Recipe
+from glassformer.training.run import train_model
 
 AnyRecipe = TypeVar("AnyRecipe", Recipe, PretrainingRecipe)
 QUICK_ROWS, QUICK_STEPS = 300, 10
@@ -71,7 +71,7 @@ def classifier(
 
     def make(folder: Path) -> None:
         with LiveView() as view:
-            train_classifier(
+            train_model(
                 Sources(train=train, validation=validation, test=test, unlabelled=tuple(unlabelled)), recipe,
                 source=source, out=folder, **again(folder), observer=view,
             )  # fmt: skip

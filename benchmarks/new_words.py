@@ -31,10 +31,10 @@ from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
 from glassformer.words.embed import WordSpace
 from glassformer.words.embedding_map import Vectors, cosines
@@ -146,7 +146,7 @@ def trained_afterwards(blind: TrainedModel, words: list[str], texts: Table, seed
         embeddings = prepared.model.get_parameter(EMBEDDINGS).requires_grad_()
         embeddings.register_hook(lambda gradient: gradient.index_fill(0, torch.arange(known), 0.0))
 
-    trained = train_classifier(Sources(train=texts), recipe, init=init, on_prepared=freeze_the_rest)
+    trained = train_model(Sources(train=texts), recipe, init=init, on_prepared=freeze_the_rest)
     embeddings = word_space(trained).embeddings[known:]
     return dict(zip(words, embeddings.double().numpy(), strict=True))
 

@@ -25,10 +25,10 @@ from benchmarks.tables_small import small_tables
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import cross_fitting
 from glassformer.training.readers import GAIN
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 
 TABLES = (
     "customer-reviews", "trec", "disaster-tweets", "vietnamese-feedback", "sentiment140", "clinc150", "imdb",
@@ -76,7 +76,7 @@ def figures(cut: Cut, gain: float) -> dict[str, Any]:
     """Train, and measure on the held-out rows. Cross-fitting goes on if it promises more than `gain`."""
     began, used = time.perf_counter(), time.process_time()
     with patch.object(cross_fitting, "GAIN", gain):
-        trained = train_classifier(
+        trained = train_model(
             Sources(train=cut.train, test=cut.held_out), load_recipe(overrides={"training.seed": SEED})
         )
     seconds, processor = time.perf_counter() - began, time.process_time() - used

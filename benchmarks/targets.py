@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,11 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number.evaluation_baselines import RidgeBaseline
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.target import number_of
-from glassformer.targets.number.training import train_number
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.recipe import Recipe, load_recipe, with_settings
+from glassformer.training.run import train_model
+
+train_number = partial(train_model, family="number")
 
 PRESET, SEEDS = "tiny", (0, 1, 2)
 ASKED = (0.8, 0.9, 0.95)

@@ -97,7 +97,7 @@ def _scores(predictor: Predictor, cut: Cut, calibrating: Texts) -> dict[str, Sco
         return np.array([np.mean([word not in words for word in words_of(text)] or [True]) for text in texts])
 
     def probability(texts: Texts) -> np.ndarray:
-        return 1 - predictor.answer(texts).confidences()
+        return 1 - predictor.answer(texts).confidences
 
     scales = [(of(calibrating).mean(), of(calibrating).std()) for of in (seen.unseen_shares, distance)]
 

@@ -10,8 +10,8 @@ from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from tests.bodies import ENGLISH
 
 PAGE = (Path(__file__).parent.parent / "docs" / "how-it-works" / "counting.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def test_the_texts_that_only_the_transformer_gets_right() -> None:
     recipe = load_recipe(
         "polarity", overrides={"model.body": str(ENGLISH), "training.epochs": 4}
     )  # a third teach as much
-    trained = train_classifier(Sources(train=polarity.generate("train")), recipe)
+    trained = train_model(Sources(train=polarity.generate("train")), recipe)
     table = PAGE.split("| text | label | counting | transformer |")[1]  # the first of two
     rows = re.findall(r"^\| (.+?) \| (\w+) \| (\w+) \| (\w+) \|$", table, flags=re.MULTILINE)
     assert len(rows) >= 3

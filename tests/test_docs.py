@@ -15,8 +15,7 @@ from benchmarks.experiment import ROOT
 from benchmarks.reproduce import result
 from benchmarks.tables import kinds, stale_pages
 from benchmarks.tables_reproduce import NOT_YET, name_of, read_results, reproduced
-from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.result import Machine
+from glassformer.evaluation.record import Estimate, Machine
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import ENTRIES, SYSTEMS, VariantName
 from glassformer.experiments.published.table import Cell, Line, Reproduction

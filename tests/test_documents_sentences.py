@@ -15,8 +15,8 @@ from glassformer.data.table import Table
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 
 ASKED = {
     "i am bad": "negative",
@@ -47,7 +47,7 @@ def train(sentences: dict[str, str]) -> Predictor:
     frame = pl.DataFrame({"text": list(sentences), "label": list(sentences.values())}).with_row_index("row", offset=1)
     table = Table(frame=frame, source="sentences", text_column="text", label_column="label", multilabel=False)
     recipe = load_recipe("bui-dang-corrected", overrides={"validation.fraction": 0.0, "training.epochs": 6})
-    return Predictor(train_classifier(Sources(train=table), recipe))
+    return Predictor(train_model(Sources(train=table), recipe))
 
 
 @pytest.fixture(scope="module")

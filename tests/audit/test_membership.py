@@ -7,9 +7,9 @@ from glassformer.audit.membership import area, attack, caught, compare_twins, ri
 from glassformer.audit.result import Attack, Membership
 from glassformer.data.inputs import SEPARATOR, mark
 from glassformer.evaluation.record import Estimate
-from glassformer.targets.labels.audit import label_losses
+from glassformer.targets.labels.audit import losses
 from glassformer.targets.labels.target import labels_target
-from glassformer.targets.number.audit import PART as NUMBER
+from glassformer.targets.number import audit as NUMBER
 from glassformer.targets.number.held_out import Scale
 from glassformer.targets.number.target import Number
 
@@ -81,12 +81,10 @@ def test_no_difference_gives_chance() -> None:
 
 def test_losses_of_one_and_of_several_labels() -> None:
     logits = np.array([[0.0, np.log(3.0)], [0.0, 0.0]])
-    assert label_losses(labels_target(("a", "b")), logits, np.array([1, 0])) == pytest.approx(
-        [np.log(4 / 3), np.log(2)]
+    assert losses(labels_target(("a", "b")), logits, np.array([1, 0])) == pytest.approx([np.log(4 / 3), np.log(2)])
+    assert losses(labels_target(("a", "b"), multilabel=True), logits, np.array([[0, 1], [1, 1]])) == pytest.approx(
+        [np.log(2) + np.log(4 / 3), 2 * np.log(2)]
     )
-    assert label_losses(
-        labels_target(("a", "b"), multilabel=True), logits, np.array([[0, 1], [1, 1]])
-    ) == pytest.approx([np.log(2) + np.log(4 / 3), 2 * np.log(2)])
 
 
 def test_losses_of_a_number() -> None:
@@ -94,7 +92,6 @@ def test_losses_of_a_number() -> None:
     target = Number(column="score", scale=scale, bias=0.5)
     scores = np.array([[0.0], [1.0]])  # the answers 4 and 6, to the numbers 3 and 4
     assert NUMBER.losses(target, scores, np.array([0.0, 0.5]), None).tolist() == [0.25, 1.0]
-    assert NUMBER.right(scores, np.array([0.0, 0.5])) is None
 
 
 def test_twins_differ_in_one_word() -> None:
@@ -124,7 +121,7 @@ def test_a_model_that_knows_the_wording_rises_more() -> None:
         logits_of,
         texts,
         [["a x"] * 2, ["x d"] * 2],
-        lambda logits: label_losses(labels_target(("a", "b")), logits, labels),
+        lambda logits: losses(labels_target(("a", "b")), logits, labels),
     )
     assert (risen > 0).all()
     found = compare_twins(np.tile(risen, 30), np.zeros(60))

@@ -53,7 +53,7 @@ def test_the_latest_rows_are_held_out(tmp_path: Path, monkeypatch: pytest.Monkey
         given.append(test)
         return tmp_path
 
-    answering = SimpleNamespace(answer=lambda texts: SimpleNamespace(read=lambda: ["0"] * len(texts)))
+    answering = SimpleNamespace(answer=lambda texts: SimpleNamespace(named=["0"] * len(texts)))
     monkeypatch.setattr(later_rows, "classifier", kept)
     monkeypatch.setattr(Predictor, "load", lambda _: answering)
     found = later_rows.line(Experiment(work=tmp_path, quick=False, commit=""), "all", table)

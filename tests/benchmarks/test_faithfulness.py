@@ -7,7 +7,7 @@ from benchmarks.tables_faithfulness import faithfulness_tables
 from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
+from glassformer.training.run import train_model
 from tests.training.samples import opinions, recipe
 
 
@@ -35,7 +35,7 @@ def test_another_sentence_has_no_reasons() -> None:
 
 
 def test_the_figures_of_an_explanation() -> None:
-    trained = train_classifier(Sources(train=opinions(60)), recipe(epochs=1))
+    trained = train_model(Sources(train=opinions(60)), recipe(epochs=1))
     text = polarity.generate("test").frame["text"][0]
     counted: list[int] = []
 

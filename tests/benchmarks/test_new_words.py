@@ -9,7 +9,7 @@ from benchmarks.new_words import OURS, UNKNOWN, over_words, summary, trained_aft
 from glassformer.data.table import Table
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
+from glassformer.training.run import train_model
 from glassformer.words.learners import EMBEDDINGS
 from tests.words.samples import KNOWN, trained_on_known
 
@@ -61,10 +61,10 @@ def test_afterwards_only_the_embeddings_of_the_words_are_trained(monkeypatch: py
     blind, models = trained_on_known(), []
 
     def kept(*args: Any, **settings: Any) -> TrainedModel:
-        models.append(train_classifier(*args, **settings))
+        models.append(train_model(*args, **settings))
         return models[-1]
 
-    monkeypatch.setattr("benchmarks.new_words.train_classifier", kept)
+    monkeypatch.setattr("benchmarks.new_words.train_model", kept)
     texts = [f"{word} {KNOWN[number]}" for number, word in enumerate(["zork", "blah"] * 15)]
     labels = [str(labels_of(blind.config.target).labels[number % 2]) for number in range(len(texts))]
     frame = pl.DataFrame({"row": range(1, len(texts) + 1), "text": texts, "label": labels})

@@ -132,7 +132,7 @@ def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     weights = {"counting": 0.7, "body": 0.0, "transformer": 0.3}
     readers = Readers({name: ReaderConfig(weight=weight, temperature=1) for name, weight in weights.items()})
     without = replace(trained_model, config=trained_model.config.model_copy(update={"readers": readers}))
-    assert "Held-out rows did not show that the body helps." in "".join(training_card._readers(without))
+    assert "Held-out rows did not show that the body helps." in "".join(training_card.readers(without))
     measured = glassformer("evaluate", made, test, "--json")
     assert measured.code == 0, measured.err
     exported = glassformer("export", made, "--format", "onnx", "--out", tmp_path / "onnx")

@@ -11,8 +11,8 @@ from glassformer.experiments.published import system_run as runs
 from glassformer.experiments.published import systems
 from glassformer.experiments.published.systems import SystemVariant, TableEntry
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from tests.cli.terminal import glassformer, misused
 
 STEPS = {"training.max_steps": 2}
@@ -31,7 +31,7 @@ ZHOU = TableEntry(system="bui-dang-rows", data="zhou", reported="", variants=dic
 
 def short(sources: Sources, recipe: Recipe, **more: Any) -> TrainedModel:
     """A run of two steps, whatever the recipe says."""
-    return train_classifier(
+    return train_model(
         sources, recipe.model_copy(update={"training": recipe.training.model_copy(update={"max_steps": 2})}), **more
     )
 
@@ -84,7 +84,7 @@ def test_a_first_look_says_what_it_cuts(
     ]
     monkeypatch.setattr(systems, "ENTRIES", ours)
     monkeypatch.setattr(systems, "_QUICK_STEPS", 2)
-    monkeypatch.setattr(runs, "train_classifier", short)
+    monkeypatch.setattr(runs, "train_model", short)
     said = glassformer("reproduce", "--quick", "--out", tmp_path)
     assert said.code == 0, said.err
     assert f"a first look only: {words.replace('400', '2')} for figures that you can rely on" in said.err

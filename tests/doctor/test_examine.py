@@ -15,9 +15,9 @@ from glassformer.doctor.examine import diagnose, examine_model
 from glassformer.doctor.findings import Finding, ModelFigures
 from glassformer.errors import UsageError
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from glassformer.training.training_config import TrainingConfig
 from tests.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
 from tests.training.samples import opinions, recipe, table
@@ -82,7 +82,7 @@ def test_the_model_is_that_of_the_run_and_random_numbers_go_on_as_before(monkeyp
 @pytest.mark.usefixtures("quick")
 def test_weights_to_start_from_are_those_that_are_examined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     chosen = recipe(epochs=1)
-    trained = train_classifier(Sources(train=opinions(90)), chosen, out=tmp_path / "m")
+    trained = train_model(Sources(train=opinions(90)), chosen, out=tmp_path / "m")
     examined_models: list[Bench] = []
 
     def remember(tried: Bench, *others: Any) -> tuple[list[Finding], ModelFigures]:

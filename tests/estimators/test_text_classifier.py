@@ -17,8 +17,8 @@ from glassformer import TextClassifier
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, InputError, UsageError
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from tests.estimators.samples import BINARY, BOTH, LISTS, TEXTS, small
 from tests.support import NAType, whole_cross_fitting
 
@@ -466,7 +466,7 @@ def test_a_table_that_training_folded_is_folded_by_a_loaded_classifier(tmp_path:
     pl.DataFrame({"text": TEXTS, "label": ["a", "b", "A", "b"] * 6}).write_csv(tmp_path / "t.csv")
     source = SourceConfig(train=str(tmp_path / "t.csv"), fold_labels=True)
     recipe = load_recipe(preset="tiny", overrides={"training.max_steps": 1})
-    train_classifier(read_sources(source, recipe.validation, None), recipe, source=source, out=tmp_path / "m")
+    train_model(read_sources(source, recipe.validation, None), recipe, source=source, out=tmp_path / "m")
     assert TextClassifier.load(tmp_path / "m").fold_labels is True
 
 

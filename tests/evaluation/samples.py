@@ -5,13 +5,14 @@ from functools import cache
 import numpy as np
 
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import Cost, Outcome, ReaderOutcome
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import robustness
-from glassformer.targets.costs import CostRow, Costs
+from glassformer.targets.costs import CostRow
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 from glassformer.targets.review import Thresholds
 from tests.support import flat
 
@@ -49,7 +50,7 @@ def sample_evaluation(
     scores = np.exp(hot * 3 + 1.3 * noise[1])
     probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
     alone = probs**0.9 if multilabel else probs[:, ::-1] ** 0.1 * probs
-    readers = [ReaderOutcome(reader="counting", answers=probs), ReaderOutcome(reader="transformer", answers=alone)]
+    readers = {"counting": probs, "transformer": alone}
     texts = [text if i % 8 else LONG + text for i in range(n)]
     class_names = ["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes]
     rows = LabelledRows(
@@ -57,13 +58,8 @@ def sample_evaluation(
         texts=texts,
         rows=range(11, n + 11),
         logits=logits,
-        class_names=class_names,
-        multilabel=multilabel,
-        ordered=ordered,
-        temperature=1.9,
+        target=labels_target(class_names, multilabel=multilabel, ordered=ordered, temperature=1.9, costs=costs),
         thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
-        costs=Costs.of(costs, class_names, multilabel=multilabel),
-        cost_rows=costs,
         resamples=300,
     )
     found: LabelEvaluation = evaluate(
@@ -102,8 +98,10 @@ def sample_evaluation(
                 size_bytes=1_830_000,
             ),
         ],
-        readers=readers if two_readers else (),
-        cost=Cost(fit_seconds=94.0, predict_seconds=1.7, size_bytes=4_700_000),
+        readers=readers if two_readers else {},
+        fit_seconds=94.0,
+        predict_seconds=1.7,
+        size_bytes=4_700_000,
         dropped=[DroppedRows(reason="empty text", count=3, first_rows=(4, 90, 212))],
         notes=["2.1% of the words were unknown."],
         command="glassformer evaluate runs/reviews reviews.csv",

@@ -6,8 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from glassformer.data.inputs import Category, Inputs
 from glassformer.evaluation import baselines
-from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline, run_baseline, word_pattern
-from glassformer.evaluation.row_features import RowFeatures
+from glassformer.evaluation.baselines import MajorityBaseline, RowFeatures, TfidfBaseline, run_baseline, word_pattern
 
 TEXTS = ["a good film", "good fun", "so good", "a bad film", "bad, dull", "so bad", "it is a chair", "chair"]
 LABELS = np.array([1, 1, 1, 0, 0, 0, 2, 2])
@@ -58,7 +57,7 @@ def test_a_class_without_training_rows_gets_no_probability() -> None:
 
 def test_several_labels_with_one_constant() -> None:
     labels = np.stack([LABELS == 1, LABELS == 0, np.zeros(8), np.ones(8)], axis=1).astype(np.uint8)
-    probs = TfidfBaseline(4, multilabel=True).fit(TEXTS, labels).answers(["good", "bad", "?"])
+    probs = TfidfBaseline(4).fit(TEXTS, labels).answers(["good", "bad", "?"])
     assert (probs[:2] >= 0.5).tolist() == [[True, False, False, True], [False, True, False, True]]
 
 
@@ -94,7 +93,7 @@ def clear_rows() -> tuple[list[str], np.ndarray]:
 
 def chosen_c(texts: list[str], labels: np.ndarray) -> tuple[float, str]:
     """Return the C that the description names, and how it was chosen."""
-    fitted = TfidfBaseline(2, multilabel=labels.ndim == 2).fit(texts, labels)
+    fitted = TfidfBaseline(2).fit(texts, labels)
     c, how = fitted.description.partition("C = ")[2].split(" ", 1)
     assert {model.C for model in fitted.models if not isinstance(model, int)} <= {float(c)}
     return float(c), how
@@ -174,7 +173,7 @@ def test_the_baseline_sees_each_text_and_each_column() -> None:
         inputs.compose({"a": a, "b": b, "shop": shop})
         for a, b, shop in [("red lamp", "yes", "Ulm"), ("red desk", "no", None), ("blue lamp", "no", "Ulm")]
     ]
-    features = RowFeatures(rows, baselines.word_features)
+    features = RowFeatures(rows)
     words = [name for each in features.words for name in each.vocabulary_]
     names = [*words, "shop=Ulm", "shop=missing"]
     assert features.size_bytes == sum(len(name.encode()) for name in names) + 4 * len(words)
@@ -190,6 +189,6 @@ def test_the_baseline_sees_each_text_and_each_column() -> None:
 def test_a_text_that_was_blank_in_all_rows_has_no_features() -> None:
     inputs = Inputs(texts=("question", "answer"))
     learned = [inputs.compose({"question": "", "answer": answer}) for answer in ("red fox", "red hen")]
-    features = RowFeatures(learned, baselines.word_features)
+    features = RowFeatures(learned)
     asked = [inputs.compose({"question": "red", "answer": "fox"}), inputs.compose({"question": "red", "answer": ""})]
     assert [row.nnz for row in features.of(asked)] == [1, 0]

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from glassformer.evaluation.measured import Outcome
-from glassformer.targets.costs import Costs, read_costs
+from glassformer.targets.costs import read_costs
 from glassformer.targets.labels.evaluation_costs import cost_figures
 from glassformer.targets.labels.evaluation_report import _chooser
 from glassformer.targets.labels.evaluation_result import ChangedAnswers, LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 from tests.evaluation.samples import sample_evaluation, section
 
 NAMES = ("fraud", "ok")
@@ -17,10 +18,9 @@ TRUTH = np.array([0, 1, 1, 0])
 
 
 def test_the_mean_cost_of_a_row_beside_that_of_other_answers() -> None:
-    costs = Costs.of(ROWS, NAMES, multilabel=False)
-    assert costs is not None
     baseline = Outcome(name="the majority class", description="", answers=np.tile([0.3, 0.7], (4, 1)))
-    found = cost_figures(PROBS, TRUTH, NAMES, costs, ROWS, [baseline], seed=0, resamples=50)
+    found = cost_figures(labels_target(NAMES, costs=ROWS), PROBS, TRUTH, [baseline], seed=0, resamples=50)
+    assert found is not None
     assert found.mean.value == 1 / 4, "one ok is taken for fraud"
     assert {each.name: each.mean.value for each in found.others} == {
         "the most probable answers": 10 / 4,
@@ -33,9 +33,8 @@ def test_the_mean_cost_of_a_row_beside_that_of_other_answers() -> None:
 
 def test_a_person_costs_what_asking_costs_whatever_the_answer() -> None:
     rows = read_costs({"fraud": 10, "review": 0.3})
-    costs = Costs.of(rows, NAMES, multilabel=False)
-    assert costs is not None
-    found = cost_figures(PROBS, TRUTH, NAMES, costs, rows, (), seed=0, resamples=50)
+    found = cost_figures(labels_target(NAMES, costs=rows), PROBS, TRUTH, (), seed=0, resamples=50)
+    assert found is not None
     assert found.asked == 3, "least expected costs of .8, .8, .5 and .1"
     assert found.mean.value == pytest.approx(0.9 / 4)
     assert found.changed[0].now == "(a person)"

@@ -13,8 +13,8 @@ from glassformer.evaluation.intervals import wilson, worth_of_folds
 from glassformer.evaluation.paired_comparison import compare_models
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 
 SAID = "rows of a group are alike (20 groups), so intervals and p count these 200 rows as "
 
@@ -45,7 +45,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         read = read_sources(SourceConfig(train=str(table)), ValidationConfig(group=group), None)
         settings = {"training.epochs": 0, "model.body": "none", "validation.group": group}
         recipe = load_recipe(None, overrides=settings)
-        train_classifier(read, recipe, source=SourceConfig(train=str(table)), out=folder / name)
+        train_model(read, recipe, source=SourceConfig(train=str(table)), out=folder / name)
     return folder
 
 

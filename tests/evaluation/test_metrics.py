@@ -11,7 +11,7 @@ from glassformer.evaluation.metrics import (
     confidences,
     confusion_counts,
     correct_rows,
-    log_loss,
+    losses,
     measure,
     reliability,
     roc_auc,
@@ -29,7 +29,7 @@ def test_single_label_scores_agree_with_scikit_learn(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     probs, labels = random_probs(rng, n, 4), rng.integers(0, 4, n)
     predicted = probs.argmax(axis=1)
-    ours = measure(probs, labels, NAMES, multilabel=False, resamples=11)
+    ours = measure(probs, labels, NAMES, resamples=11)
     assert ours.accuracy.value == pytest.approx(reference.accuracy_score(labels, predicted))
     for average, scores in (("macro", ours.macro), ("weighted", ours.weighted)):
         theirs = reference.precision_recall_fscore_support(labels, predicted, average=average, zero_division=0)
@@ -47,7 +47,7 @@ def test_multilabel_scores_agree_with_scikit_learn(seed: int, n: int) -> None:
     probs, labels = rng.random((n, 4)), (rng.random((n, 4)) < 0.4).astype(np.uint8)
     labels[0], labels[1] = 1, 0  # so that every label occurs and ROC-AUC is defined
     predicted = probs >= 0.5
-    ours = measure(probs, labels, NAMES, multilabel=True, resamples=11)
+    ours = measure(probs, labels, NAMES, resamples=11)
     assert ours.accuracy.value == pytest.approx(reference.accuracy_score(labels, predicted))
     assert ours.micro is not None
     for average, scores in (("macro", ours.macro), ("weighted", ours.weighted), ("micro", ours.micro)):
@@ -62,7 +62,7 @@ def test_hand_worked_confusion() -> None:
     # 3 down, 2 up: two downs found, one up found
     probs = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3], [0.1, 0.9]])
     labels = np.array([0, 0, 0, 1, 1])
-    ours = measure(probs, labels, ("down", "up"), multilabel=False, resamples=50)
+    ours = measure(probs, labels, ("down", "up"), resamples=50)
     assert confusion_counts(probs, labels).tolist() == [[2, 1], [1, 1]]
     assert ours.accuracy.value == pytest.approx(3 / 5)
     assert ours.per_class[0].precision == pytest.approx(2 / 3)
@@ -77,13 +77,13 @@ def test_hand_worked_confusion() -> None:
 def test_many_class_auc_is_the_mean_of_each_against_the_rest() -> None:
     rng = np.random.default_rng(3)
     probs, labels = random_probs(rng, 80, 4), rng.integers(0, 4, 80)
-    value, reason = roc_auc(probs, labels, NAMES, multilabel=False)
+    value, reason = roc_auc(probs, labels, NAMES)
     assert value == pytest.approx(reference.roc_auc_score(labels, probs, multi_class="ovr", average="macro"))
     assert reason is None
 
 
 def test_auc_of_one_class_is_missing_with_a_reason() -> None:
-    value, reason = roc_auc(np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([1, 1]), ("down", "up"), multilabel=False)
+    value, reason = roc_auc(np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([1, 1]), ("down", "up"))
     assert value is None
     assert reason is not None
     assert "down" in reason
@@ -93,19 +93,19 @@ def test_a_class_that_never_occurs_costs_no_macro_and_no_warning() -> None:
     probs = np.eye(4)[[0, 1, 1]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ours = measure(probs, np.array([0, 1, 1]), NAMES, multilabel=False, resamples=9)
+        ours = measure(probs, np.array([0, 1, 1]), NAMES, resamples=9)
     assert ours.macro.f1 == 1
     assert ours.per_class[3].f1 == 0
 
 
 def test_a_certain_wrong_answer_has_a_finite_log_loss() -> None:
-    assert 30 < log_loss(np.array([[1.0, 0.0]]), np.array([1]), multilabel=False) < 40
+    assert 30 < losses(np.array([[1.0, 0.0]]), np.array([1]))[0, 0] < 40
 
 
 def test_a_multilabel_row_is_right_only_as_a_whole() -> None:
     probs = np.array([[0.9, 0.2, 0.5], [0.9, 0.2, 0.4]])
     labels = np.array([[1, 0, 1], [1, 0, 1]], dtype=np.uint8)
-    assert correct_rows(probs, labels, multilabel=True).tolist() == [True, False]
+    assert correct_rows(probs, labels).tolist() == [True, False]
 
 
 def test_ece_hand_worked() -> None:
@@ -134,6 +134,6 @@ def test_a_confidence_on_an_edge_is_in_the_bin_below(k: int) -> None:
 
 
 def test_several_labels_give_one_decision_each() -> None:
-    sure, right = confidences(np.array([[0.9, 0.2]]), np.array([[1, 1]], dtype=np.uint8), True)
+    sure, right = confidences(np.array([[0.9, 0.2]]), np.array([[1, 1]], dtype=np.uint8))
     assert sure.tolist() == pytest.approx([0.9, 0.8])
     assert right.tolist() == [True, False]

@@ -11,13 +11,13 @@ import pytest
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import Outcome
+from glassformer.evaluation.measured import Outcome, doubts_of
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import DoubtfulRows
 from glassformer.prediction.label_doubts import NumberDoubts
-from glassformer.targets.number.evaluation import NumberedRows
+from glassformer.targets.number.evaluation import NumberedRows, notes
 from glassformer.targets.number.evaluation_result import DoubtfulNumber, IntervalCoverage, NumberEvaluation
 from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.held_out import Scale
@@ -28,6 +28,7 @@ from tests.training.test_number import scored
 ROWS = 400
 DRAW = np.random.default_rng(5)
 TRUTH = DRAW.uniform(10, 1_000, ROWS)
+PRICE = Number(column="price", scale=Scale(mean=500.0, deviation=250.0, lowest=10.0, highest=1_000.0))
 TEXTS = [f"{'refund' if number % 4 == 0 else 'paid'} item {number}" for number in range(ROWS)]
 
 
@@ -36,7 +37,7 @@ def evaluation(answers: Any, ridge: Any = None, **changed: Any) -> NumberEvaluat
     mean = np.full(ROWS, TRUTH.mean())
     others = {"the mean": mean, "ridge": mean if ridge is None else ridge}
     rows = NumberedRows(
-        truth=TRUTH, texts=TEXTS, rows=range(1, ROWS + 1), values=answers, target="price", away=50.0, resamples=200
+        truth=TRUTH, texts=TEXTS, rows=range(1, ROWS + 1), values=answers, target=PRICE, away=50.0, resamples=200
     )
     found = evaluate(
         rows,
@@ -121,9 +122,9 @@ def doubts(table: Table, off: Any) -> NumberDoubts | None:
 
 def shown(found: NumberDoubts, seen: Splits | str) -> DoubtfulRows[DoubtfulNumber] | None:
     remembered = SimpleNamespace(data=SimpleNamespace(read_as=None))
-    config = SimpleNamespace(data={"validation_rows": 60}, remembered=remembered)
+    config = SimpleNamespace(data={"validation_rows": 60}, remembered=remembered, target=PRICE)
     trained: Any = SimpleNamespace(metrics={"number_doubts": found.model_dump()}, config=config)
-    doubtful: DoubtfulRows[DoubtfulNumber] | None = NumberedRows.doubts(trained, seen)["doubts"]
+    doubtful: DoubtfulRows[DoubtfulNumber] | None = doubts_of(trained, seen)["doubts"]
     return doubtful
 
 
@@ -162,7 +163,7 @@ def test_another_column_or_range_is_warned_of() -> None:
     scale = Scale(mean=3.0, deviation=1.0, lowest=1.0, highest=5.0)
     config: Any = SimpleNamespace(target=Number(column="rating", scale=scale))
     table = replace(scored(3), label_column="Rating")
-    assert NumberedRows.notes(config, table, np.array([1.0, 5.0, 5.3])) == []
-    named, ranged = NumberedRows.notes(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
+    assert notes(config, table, np.array([1.0, 5.0, 5.3])) == []
+    named, ranged = notes(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
     assert "the column 'price' is measured, but the model learned 'rating'" in named
     assert "67% of the numbers, 2 to 1200, are far outside of those of training, 1 to 5" in ranged

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import Outcome, ReaderOutcome
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.result import DataSummary, Duel
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelComparison, LabelContestant, LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 
 N = 200
 TFIDF = partial(Outcome, name="TF-IDF + logistic regression", description="")
@@ -29,14 +30,14 @@ def duel(
     baseline: slice | None = None,
     **others: slice | None,
 ) -> Duel[LabelContestant, LabelComparison]:
-    readers = [
-        ReaderOutcome(reader=name, answers=None if right is None else answers(right))
+    readers = {
+        name: None if right is None else answers(right)
         for name, right in {"counting": counting, **others, "transformer": transformer}.items()
-    ]
+    }
     found: LabelEvaluation = evaluate(
         LabelledRows(
             truth=np.arange(N) % 2, logits=np.log(answers(both)), texts=["text"] * N,
-            rows=range(N), class_names=["no", "yes"], multilabel=False,
+            rows=range(N), target=labels_target(["no", "yes"]),
             resamples=200,
         ),
         readers=readers, baselines=[] if baseline is None else [TFIDF(answers=answers(baseline))],

@@ -15,6 +15,7 @@ from glassformer.evaluation.result import ClassThresholds, DataSummary
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 from tests.evaluation.samples import HISTORY, sample_evaluation, section
 from tests.support import flat
 
@@ -181,8 +182,8 @@ def test_all_right_on_both_sides_is_not_called_certain() -> None:
     same = Outcome(name="words", description="", answers=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1)
     evaluation = evaluate(
         LabelledRows(
-            truth=labels, texts=["fine"] * 20, rows=range(1, 21), logits=probs * 8, class_names=["no", "yes"],
-            multilabel=False,
+            truth=labels, texts=["fine"] * 20, rows=range(1, 21), logits=probs * 8,
+            target=labels_target(["no", "yes"]),
         ),
         data=DataSummary(source="t.csv", split="test", rows=20), model={},
         baselines=[same],

@@ -19,7 +19,7 @@ NAMES = ("no", "yes")
 
 def found(probs: np.ndarray, labels: np.ndarray, thresholds: Thresholds | None) -> Review:
     names = [f"c{c}" for c in range(probs.shape[1])]
-    return review(probs, labels, names, multilabel=labels.ndim == 2, thresholds=thresholds, resamples=200)
+    return review(probs, labels, names, thresholds=thresholds, resamples=200)
 
 
 def random_rows(count: int, seed: int, n_classes: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +154,7 @@ def test_the_rarest_classes_have_curves_of_their_own() -> None:
     probs, labels = random_rows(600, 6, n_classes=9)
     labels[labels == 8] = 7  # class 8 has no row
     names = [f"c{c}" for c in range(9)]
-    curves = class_curves(probs, labels, names, multilabel=False)
+    curves = class_curves(probs, labels, names)
     assert len(curves) == MOST_CLASSES
     rates = [each.base_rate for each in curves]
     assert rates == sorted(rates)
@@ -166,10 +166,10 @@ def test_the_rarest_classes_have_curves_of_their_own() -> None:
         recall, precision = zip(*each.points, strict=True)
         assert (recall[0], recall[-1]) == (0, 1)
         assert precision[-1] == pytest.approx(each.base_rate, abs=1e-4)
-    per_class = measure(probs, labels, names, multilabel=False, resamples=2).per_class
+    per_class = measure(probs, labels, names, resamples=2).per_class
     assert per_class[8].average_precision is None
     assert per_class[0].average_precision == average_precision_score(labels == 0, probs[:, 0])
-    assert class_curves(probs[:, :2], labels % 2, NAMES, multilabel=False) == ()
+    assert class_curves(probs[:, :2], labels % 2, NAMES) == ()
 
 
 def test_curves_of_classes_are_drawn_with_their_names() -> None:

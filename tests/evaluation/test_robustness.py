@@ -10,6 +10,7 @@ from glassformer.evaluation.robustness import TYPO_DRAWS, answers_of, robustness
 from glassformer.evaluation.weak_spots import Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.target import labels_target
 from tests.evaluation.samples import sample_evaluation, section
 from tests.trained import Trained
 
@@ -34,7 +35,12 @@ def measure(answer: Answer, texts: list[str], labels: list[int] | None = None) -
 def labelled(texts: list[str], truth: np.ndarray, rows: Sequence[int]) -> LabelledRows:
     several, logits = truth.ndim == 2, np.zeros((len(texts), 2))
     return LabelledRows(
-        truth=truth, texts=texts, rows=rows, logits=logits, class_names=NAMES, multilabel=several, resamples=50
+        truth=truth,
+        texts=texts,
+        rows=rows,
+        logits=logits,
+        target=labels_target(NAMES, multilabel=several),
+        resamples=50,
     )
 
 

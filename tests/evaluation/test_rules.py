@@ -4,6 +4,9 @@ from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.rules import measure_rules
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import LabelSaying
+from glassformer.targets.costs import CostRow
+from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.target import labels_target
 
 LABELS = ("a", "b", "c")
 CONTENT = '"one" -> a 2\n"two" -> b\n"three" -> not a\n"four" -> a always\n"five" -> c always\n"six" -> a\n'
@@ -43,3 +46,14 @@ def test_of_several_labels_only_rules_about_the_same_label_contradict_each_other
     found = measure_rules(reader(several=True), TEXTS, truth, truth > 0, truth > 0)
     assert [each.rules[0][:6] + each.rules[1][:6] for each in found.contradictions] == ["line 1line 3"]
     assert [each.right for each in found.rules] == [0, 0, 2, 0, 0, 0]
+
+
+def test_the_answers_without_the_rules_are_those_of_the_calibrated_model() -> None:
+    """A missed b is dear. Only by probabilities of the logits as they are, the rule would seem to turn the answer."""
+    target = labels_target(LABELS, temperature=4.0, costs=(CostRow(truth="b", cost=3.0),))
+    logits, by_rules = np.array([[3.0, 0.0, -9.0]]), np.array([[0.5, 0.0, 0.0]])
+    rows = LabelledRows(
+        target=target, truth=np.array([1]), texts=["one"], rows=[1], logits=logits, by_rules=by_rules, rules=reader()
+    )
+    found = rows.looked_into([])["rules"]
+    assert (found.rows, found.changed) == (1, 0)

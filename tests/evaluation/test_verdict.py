@@ -4,7 +4,7 @@ import pytest
 
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Contestant, Metrics
-from glassformer.evaluation.verdict import p_value, rarely_found, share, signed, verdict
+from glassformer.evaluation.verdict import p_value, share, signed, verdict
 from glassformer.targets.labels.evaluation_comparison import which_is_more_accurate
 from tests.evaluation.samples import sample_evaluation
 
@@ -70,7 +70,7 @@ def test_macro_f1_that_points_the_other_way_is_said() -> None:
 def test_a_class_that_is_almost_never_found(recall: float, support: int, said: str | None) -> None:
     metrics = sample_evaluation().metrics
     rare = metrics.per_class[0].model_copy(update={"name": "rare", "recall": recall, "support": support})
-    assert rarely_found(metrics.model_copy(update={"per_class": (rare,)})) == said
+    assert metrics.model_copy(update={"per_class": (rare,)}).remark == said
 
 
 @pytest.mark.parametrize(("low", "high", "p"), [(-0.01, 0.03, 0.2), (0.001, 0.02, 0.06), (-0.001, 0.02, 0.04)])

@@ -89,7 +89,7 @@ def test_of_several_labels_one_has_no_rival() -> None:
 def test_of_several_labels_the_headline_names_the_whole_answer() -> None:
     predictor = Predictor(small_trained_model(multilabel=True))
     found = explain(predictor, TEXT, faithfulness=False)
-    assert found.prediction == predictor.answer([TEXT]).read()[0]
+    assert found.prediction == predictor.answer([TEXT]).named[0]
     none = about(found, prediction=[], label="bad", probability=0.0002)
     assert none.headline == "no label; nearest: bad (< 0.1%)"
     assert str(none).startswith("no label; nearest: bad")

@@ -14,6 +14,7 @@ from glassformer.explanation.question import Question
 from glassformer.explanation.reasons import reasons_table
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number.explanation import AskedNumber
+from glassformer.targets.number.target import NumberAnswers
 from tests.explanation.test_explain import TEXT, two_readers
 from tests.tracing.test_trace import of_a_number
 
@@ -25,8 +26,7 @@ def asked(*, deviation: float = 2.5, distance: float | None = 1.0, **where: floa
         direction=np.array([deviation]),
         offset=3.0,
         column="score",
-        value=3.0,
-        distance=distance,
+        answers=NumberAnswers(values=np.array([3.0]), distance=distance, empty=np.zeros(1, bool), readers={}),
         **places,
     )
 
@@ -113,7 +113,8 @@ def test_the_number_of_a_changed_text_passes_the_goal() -> None:
 
 def test_the_nearer_end_of_the_interval_counts() -> None:
     question = Question.ask(of_a_number(), TEXT)
-    near = AskedNumber(**{**vars(question.asked), "distance": 0.2})
+    assert isinstance(question.asked, AskedNumber)
+    near = replace(question.asked, answers=replace(question.asked.answers, distance=0.2))
     found = find_counterfactual(replace(question, asked=near), np.zeros(len(question.text.words)))
     assert len(found.changes) == 1
     assert abs(found.prediction - near.value) > 0.2

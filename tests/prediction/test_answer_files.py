@@ -45,7 +45,7 @@ def test_a_table_keeps_its_columns_and_rows_and_gains_the_answers() -> None:
     expected = predictor.answer(["i loved it", "the plot is thin", "not at all"])
     filled = answered.drop_nulls("prediction")
     assert filled["prediction"].to_list() == expected.predictions()
-    np.testing.assert_allclose(filled["confidence"].to_numpy(), expected.confidences(), atol=1e-5)
+    np.testing.assert_allclose(filled["confidence"].to_numpy(), expected.confidences, atol=1e-5)
     np.testing.assert_allclose(filled[:, -5:-2].to_numpy(), expected.probs, atol=1e-5)
 
 

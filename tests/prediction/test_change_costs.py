@@ -20,7 +20,7 @@ def test_answers_margins_and_confidences_follow_the_costs() -> None:
     found = Predictor(replace(trained, config=config)).answer(TEXTS)
     assert found.predictions() == ["good", "good", "good", None]
     np.testing.assert_array_equal(found.probs, plain.probs)
-    np.testing.assert_array_equal(found.confidences(), plain.probs[:, 2])
+    np.testing.assert_array_equal(found.confidences, plain.probs[:, 2])
     best_other = plain.probs[:, :2].max(axis=1)
     np.testing.assert_allclose(sum(found.margins().values()), np.log(plain.probs[:, 2] / best_other), rtol=1e-4)
     assert found.needs_review is None
@@ -44,9 +44,7 @@ def test_a_person_is_asked_about_what_would_cost_more_unless_a_confidence_is_giv
     given = found.probs >= [1 / 3, 0.5, 0.5]
     expected = np.where(given, 1 - found.probs, found.probs * [2, 1, 1]).sum(axis=1)
     assert found.needs_review.tolist() == (expected > 0.5).tolist()
-    assert found.read() == [
-        [name for name, on in zip(("bad", "fine", "good"), row, strict=True) if on] for row in given
-    ]
+    assert found.named == [[name for name, on in zip(("bad", "fine", "good"), row, strict=True) if on] for row in given]
     assert not predictor.answer(TEXTS, review_below=0.0).needs_review.any()
 
 

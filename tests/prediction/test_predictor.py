@@ -44,13 +44,13 @@ def test_alone_and_together_are_the_same_answer() -> None:
 def test_one_label_is_the_likeliest() -> None:
     answered = answers([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]], multilabel=False)
     assert answered.predictions() == ["b", "a"]
-    np.testing.assert_allclose(answered.confidences(), [0.5, 0.7])
+    np.testing.assert_allclose(answered.confidences, [0.5, 0.7])
 
 
 def test_several_labels_are_those_from_a_half_up() -> None:
     several = answers([[0.5, 0.49, 0.9], [0.1, 0.2, 0.3]], multilabel=True)
     assert several.predictions() == [["a", "c"], []]
-    np.testing.assert_allclose(several.confidences(), [0.5, 0.7])
+    np.testing.assert_allclose(several.confidences, [0.5, 0.7])
 
 
 def test_ranking_is_by_probability_and_cut_at_k() -> None:

@@ -1,6 +1,7 @@
 """Small models with random weights, served."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from glassformer.data.inputs import Category, Inputs, Number
@@ -12,11 +13,13 @@ from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_m
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.number.training import train_number
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from tests.explanation.test_explain import two_readers
 from tests.support import randomise, whole_cross_fitting
 from tests.training.test_number import SETTINGS, scored
+
+train_number = partial(train_model, family="number")
 
 TEXT = "The plot is thin, but i loved it"
 INPUTS = Inputs(

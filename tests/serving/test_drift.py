@@ -14,7 +14,7 @@ from glassformer.serving.api import create_app
 from glassformer.serving.drift import RECENT, Drift
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.labels.held_out import HeldOutAnswers
-from glassformer.targets.number.held_out import share_of
+from glassformer.targets.number.held_out import share_of, unseen_figures
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import TEXT, served
 from tests.serving.test_watching import counted
@@ -26,7 +26,7 @@ def knowing() -> dict[str, ServedModel]:
     """A model that knows its answers to the texts above."""
     trained = two_readers()
     answers = Predictor(trained).answer(TEXTS)
-    usual = HeldOutAnswers.of(answers, np.linspace(0, 0.5, 30, dtype=np.float32), threshold=0.49)
+    usual = HeldOutAnswers.of(answers, **unseen_figures(np.linspace(0, 0.5, 30, dtype=np.float32), 0.49))
     return served(trained=replace(trained, metrics={"held_out_answers": usual.model_dump()}))
 
 

@@ -62,7 +62,7 @@ def test_a_table_without_labels_is_answered(client: TestClient) -> None:
     assert frame.columns[:4] == ["text", "id", "prediction", "confidence"]
     expected = Predictor(served()["reviews"].whole.trained).answer(frame["text"].to_list())
     assert frame["prediction"].to_list() == expected.predictions()
-    assert frame["confidence"].to_list() == pytest.approx(expected.confidences().tolist(), abs=1e-5)
+    assert frame["confidence"].to_list() == pytest.approx(expected.confidences.tolist(), abs=1e-5)
     assert found["measured"] == []
     assert found["not_measured"]["reviews"].endswith("name it with `label=`.")
 

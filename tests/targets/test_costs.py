@@ -178,7 +178,7 @@ def test_held_out_rows_are_judged_anew_when_costs_change(multilabel: bool) -> No
         logits = np.log(probs) - (np.log1p(-probs) if multilabel else 0)
         asked = target.model_copy(update={"costs": rows})
         answers = asked.answers({"": logits}, None, empty=np.zeros(300, np.bool_))
-        return HeldOutAnswers.of(answers, None, threshold=None, labels=truth, costs=rows)
+        return HeldOutAnswers.of(answers, labels=truth, costs=rows)
 
     before, expected = summed_up(()), summed_up(rows)
     assert before.model_dump_json().count('"kept"') == 1

@@ -15,7 +15,6 @@ from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.reader import FittedReader, Fold
-from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_readers import gain_of, weigh_readers
 from glassformer.training import run
 from glassformer.training.card import model_card
@@ -23,6 +22,7 @@ from glassformer.training.cross_fitting import Promise, cross_fit
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from glassformer.training.snapshots import Snapshots
 from tests.training.samples import SMALL, Memory, config, opinions
 from tests.training.test_resume import figures
@@ -58,7 +58,7 @@ def gains(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], float]],
 
 def test_a_transformer_that_does_not_help_is_not_trained_on_all_rows(tmp_path: Path) -> None:
     memory = Memory()
-    trained = train_classifier(ROWS, chosen(epochs=2, learning_rate=1e-30), out=tmp_path, observer=memory)
+    trained = train_model(ROWS, chosen(epochs=2, learning_rate=1e-30), out=tmp_path, observer=memory)
     assert {report.training for report in memory.steps} == {1}
     assert not memory.epochs
     assert trained.metrics["history"] == []
@@ -72,7 +72,7 @@ def test_a_transformer_that_does_not_help_is_not_trained_on_all_rows(tmp_path: P
         "A transformer did not help on the first held-out rows, so the model answers by counting alone"
         in memory.messages[-1]
     )
-    counting = train_classifier(ROWS, chosen(epochs=0))
+    counting = train_model(ROWS, chosen(epochs=0))
     kept = load_model(tmp_path, CLASSIFIER)
     assert np.array_equal(Predictor(kept).logits(NEW), Predictor(counting).logits(NEW))
     assert kept.config.readers == counting.config.readers
@@ -88,14 +88,12 @@ def test_the_training_ends_once_the_transformer_knows_its_rows(gains: Any) -> No
     """Then and not before: until it knows its rows, it may still begin to help."""
     gains(lambda _: 0.0)
     memory = Memory()
-    trained = train_classifier(ROWS, fast(), observer=memory)
+    trained = train_model(ROWS, fast(), observer=memory)
     epoch = trained.metrics["readers"]["promise"]["epoch"]
     assert 2 <= epoch < 8
     assert 15 * (epoch - 1) < len(memory.steps) < 15 * epoch
     assert len(memory.steps) % 5 == 0, "it is looked at after whole passes"
-    slow = train_classifier(
-        ROWS, fast().model_copy(update={"training": chosen(epochs=3, learning_rate=1e-30).training})
-    )
+    slow = train_model(ROWS, fast().model_copy(update={"training": chosen(epochs=3, learning_rate=1e-30).training}))
     assert slow.metrics["readers"]["promise"]["epoch"] == 3
 
 
@@ -103,7 +101,7 @@ def test_the_training_ends_once_the_transformer_knows_its_rows(gains: Any) -> No
 def test_every_part_must_keep_the_promise(needed: int, trainings: int, gains: Any) -> None:
     gains(lambda rows: 4.0 if rows < needed else 3.3 * rows / 60)
     memory = Memory()
-    trained = train_classifier(ROWS, chosen(epochs=1), observer=memory)
+    trained = train_model(ROWS, chosen(epochs=1), observer=memory)
     assert memory.steps[-1].training == trainings
     promise = trained.metrics["readers"]["promise"]
     assert (promise["training"], promise["rows"], promise["expected"]) == (trainings, needed, pytest.approx(3.3))
@@ -114,11 +112,11 @@ def test_a_kept_promise_changes_nothing(gains: Any) -> None:
     """The transformer of all rows is that of a run without cross-fitting."""
     gains(lambda rows: 3.33 * rows / 60)
     memory = Memory()
-    trained = train_classifier(ROWS, chosen(epochs=2, learning_rate=0.01), observer=memory)
+    trained = train_model(ROWS, chosen(epochs=2, learning_rate=0.01), observer=memory)
     assert {report.training for report in memory.steps} == {1, 2, 3, 4, 5}
     assert "promise" not in trained.metrics["readers"]
     plain = chosen(epochs=2, learning_rate=0.01).model_copy(update={"model": SMALL})
-    assert figures(trained.metrics["history"]) == figures(train_classifier(ROWS, plain).metrics["history"])
+    assert figures(trained.metrics["history"]) == figures(train_model(ROWS, plain).metrics["history"])
 
 
 def stop_at(steps: int) -> Callable[[int], None]:
@@ -129,12 +127,12 @@ def test_a_resumed_run_ends_in_the_same_place(gains: Any, tmp_path: Path) -> Non
     """With snapshots, the transformer is trained on all rows all the same: that training may be interrupted, too."""
     gains(lambda rows: 4.0 if rows == 15 else 0.0)
     settings = fast(epochs=4)
-    whole = train_classifier(ROWS, settings, snapshots=Snapshots(2))
+    whole = train_model(ROWS, settings, snapshots=Snapshots(2))
     for steps in (1, 70, 79, 80):  # after the last step, the second training is looked at and ends
         out, memory = tmp_path / str(steps), Memory()
         with pytest.raises(InterruptedTraining):
-            train_classifier(ROWS, settings, out=out, observer=Memory(stop_at(steps)), snapshots=Snapshots(2))
-        resumed = train_classifier(ROWS, settings, out=out, resume=True, observer=memory, snapshots=Snapshots(2))
+            train_model(ROWS, settings, out=out, observer=Memory(stop_at(steps)), snapshots=Snapshots(2))
+        resumed = train_model(ROWS, settings, out=out, resume=True, observer=memory, snapshots=Snapshots(2))
         theirs, ours = (model.metrics["readers"]["promise"] for model in (whole, resumed))
         assert {**ours, "seconds": 0} == {**theirs, "seconds": 0}, steps
         assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"]), steps

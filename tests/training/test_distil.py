@@ -1,6 +1,7 @@
 import dataclasses
 import signal
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,16 +21,17 @@ from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_distil import Distillation
 from glassformer.targets.number.target import number_of
-from glassformer.targets.number.training import train_number
 from glassformer.targets.number.training_distil import NumberStudent
 from glassformer.training.classification import TrainingData
 from glassformer.training.distil import Known, Teacher, _splits, distil, student_recipe
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from tests.training.samples import N_CLASSES, SMALL, VOCAB_SIZE, Memory, config, opinions, recipe, table, toy_data
+
+train_number = partial(train_model, family="number")
 
 TEXTS = opinions(140, first=1_000).frame["text"]
 
@@ -45,7 +47,7 @@ def taught(trained: TrainedModel, name: str = "runs/big") -> Teacher:
 @pytest.fixture(scope="module")
 def both_readers() -> TrainedModel:
     counting = SMALL.model_copy(update={"counting": "tfidf"})
-    return train_classifier(Sources(train=opinions(80)), recipe(epochs=2).model_copy(update={"model": counting}))
+    return train_model(Sources(train=opinions(80)), recipe(epochs=2).model_copy(update={"model": counting}))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def several_labels() -> TrainedModel:
     names = [["film"], ["film", "good"], [], ["good"]]
     texts = ["the plot of the film", "a lovely film", "a book", "lovely and fine"]
     rows = table([f"{texts[i % 4]} {i}" for i in range(48)], [names[i % 4] for i in range(48)])
-    return train_classifier(Sources(train=rows), recipe(epochs=3, learning_rate=1e-2))
+    return train_model(Sources(train=rows), recipe(epochs=3, learning_rate=1e-2))
 
 
 def of_student(**training: Any) -> Recipe:
@@ -145,7 +147,7 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     assert "validation_accuracy" not in best
     answers = Predictor(student).answer(fresh)
     expected = teacher.answering.answer(fresh)
-    assert np.mean([a == b for a, b in zip(answers.read(), expected.read(), strict=True)]) > 0.9
+    assert np.mean([a == b for a, b in zip(answers.named, expected.named, strict=True)]) > 0.9
     assert abs(answers.probs - expected.probs).mean() < 0.1
     assert student.counting is None
     assert student.config.readers is None
@@ -166,7 +168,7 @@ def test_probabilities_are_calibrated_by_those_of_the_teacher(both_readers: Trai
     thresholds = student.metrics["held_out_answers"]["thresholds"]
     assert (thresholds["wrong"], thresholds["label_probability"]) == (None, None)  # no label is known
     assert thresholds["rows"][-1] == student.metrics["held_out_answers"]["rows"]
-    expected = Predictor(both_readers).answer(TEXTS.to_list()).confidences().mean()
+    expected = Predictor(both_readers).answer(TEXTS.to_list()).confidences.mean()
     assert mean == pytest.approx(expected, abs=0.05)
 
 
@@ -384,6 +386,6 @@ def test_a_number_has_no_temperature() -> None:
 
 def test_ordered_classes_stay_ordered() -> None:
     rows = dataclasses.replace(opinions(80), order=("good", "bad"))
-    trained = train_classifier(Sources(train=rows), recipe(epochs=1).model_copy(update={"model": SMALL}))
+    trained = train_model(Sources(train=rows), recipe(epochs=1).model_copy(update={"model": SMALL}))
     student = distil(taught(trained), [documents()], of_student(epochs=1))
     assert (student.config.target.kind, labels_of(student.config.target).labels) == ("ordered", ("good", "bad"))

@@ -20,11 +20,11 @@ from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import Recipe, load_pretraining_recipe, load_recipe
+from glassformer.training.run import train_model
 from tests.checkpoints import write_checkpoint
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
@@ -44,7 +44,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ours") / "model"
-    train_classifier(Sources(train=opinions()), recipe(epochs=1), out=folder)
+    train_model(Sources(train=opinions()), recipe(epochs=1), out=folder)
     return folder
 
 
@@ -56,7 +56,7 @@ def test_a_folder_of_ours_with_the_same_labels_answers_as_before(ours: Path, tmp
     init = read_initial_weights(str(ours))
     listener = Memory()
     chosen = begun(str(ours))
-    train_classifier(Sources(train=opinions(30, first=500)), chosen, out=tmp_path / "m", init=init, observer=listener)
+    train_model(Sources(train=opinions(30, first=500)), chosen, out=tmp_path / "m", init=init, observer=listener)
     assert listener.messages[:1] == [f"weights: {ours}, the head too"]
     before, after = (Predictor.load(folder) for folder in (ours, tmp_path / "m"))
     texts = ["the plot of film 3 was lovely", "the cast was awful, simply awful"]
@@ -73,7 +73,7 @@ def test_a_folder_of_ours_with_the_same_labels_answers_as_before(ours: Path, tmp
 def test_other_labels_get_a_new_head_on_the_same_body(ours: Path) -> None:
     texts, labels = [f"film {number} was fine" for number in range(30)], ["x", "y", "z"] * 10
     init, listener = read_initial_weights(str(ours)), Memory()
-    trained = train_classifier(Sources(train=table(texts, labels)), begun(str(ours)), init=init, observer=listener)
+    trained = train_model(Sources(train=table(texts, labels)), begun(str(ours)), init=init, observer=listener)
     assert listener.messages[:1] == [f"weights: {ours}, with a new head for these labels"]
     for name, tensor in trained.model.state_dict().items():
         if name.startswith("head."):
@@ -114,7 +114,7 @@ def test_a_shorter_window_takes_the_first_positions(checkpoint: Path) -> None:
     init = read_initial_weights(f"hf:{checkpoint}")
     chosen = load_recipe(overrides=STILL | {"model.max_seq_len": 17}, init=init)
     texts = ["a long film " * 20, "good", "bad", "bad film"] * 3
-    trained = train_classifier(Sources(train=table(texts, ["good", "bad"] * 6)), chosen, init=init)
+    trained = train_model(Sources(train=table(texts, ["good", "bad"] * 6)), chosen, init=init)
     assert torch.equal(trained.model.state_dict()["positions.weight"], init.weights["positions.weight"][:17])
     assert Predictor(trained).answer(["a long film " * 50]).probs.shape == (1, 2)
 
@@ -132,13 +132,13 @@ def test_a_run_that_is_resumed_keeps_what_it_learned(checkpoint: Path, tmp_path:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(InterruptedTraining):
-        train_classifier(sources, chosen, out=tmp_path / "m", init=init, observer=Memory(after_step=stop))
+        train_model(sources, chosen, out=tmp_path / "m", init=init, observer=Memory(after_step=stop))
     with pytest.raises(UsageError, match=r"init was .* and is now not set\. Resume"):
-        train_classifier(sources, chosen, out=tmp_path / "m", resume=True)
+        train_model(sources, chosen, out=tmp_path / "m", resume=True)
     listener = Memory()
-    resumed = train_classifier(sources, chosen, out=tmp_path / "m", init=init, resume=True, observer=listener)
+    resumed = train_model(sources, chosen, out=tmp_path / "m", init=init, resume=True, observer=listener)
     assert listener.messages[0].startswith("resumed at step 4")
-    whole = train_classifier(sources, chosen, init=init)
+    whole = train_model(sources, chosen, init=init)
     for name, tensor in whole.model.state_dict().items():
         assert torch.equal(tensor, resumed.model.state_dict()[name]), name
     assert resumed.config.init == init.record
@@ -287,7 +287,7 @@ def test_the_fingerprint_is_of_the_weights(checkpoint: Path, tmp_path: Path) -> 
 def test_weights_without_a_dimension_have_a_fingerprint_too(tmp_path: Path) -> None:
     model = SMALL.model_copy(update={"norm": "batch"})
     chosen = recipe(epochs=1).model_copy(update={"model": model})
-    train_classifier(Sources(train=opinions()), chosen, out=tmp_path / "m")
+    train_model(Sources(train=opinions()), chosen, out=tmp_path / "m")
     init = read_initial_weights(str(tmp_path / "m"))
     assert () in {tensor.shape for tensor in init.weights.values()}
     before = init.record["fingerprint"]
@@ -314,7 +314,7 @@ def test_a_language_model_gives_its_trunk(attention: str, tmp_path: Path) -> Non
     chosen = begun(str(tmp_path / "lm"), **{"model.pooling": "attention"})
     assert isinstance(chosen.model, ModelConfig)
     assert (chosen.model.attention, chosen.model.feed_forward) == (attention, "swiglu")
-    trained = train_classifier(Sources(train=opinions(30, first=500)), chosen, init=init, observer=listener)
+    trained = train_model(Sources(train=opinions(30, first=500)), chosen, init=init, observer=listener)
     assert listener.messages[:1] == [f"weights: {tmp_path / 'lm'}, with a new head for these labels"]
     assert trained.tokenizer.vocabulary() == language_model.tokenizer.vocabulary()
     found = trained.model.state_dict()
@@ -341,5 +341,5 @@ def test_what_was_learned_from_definitions_stays_on_record(ours: Path, tmp_path:
     file = tmp_path / "taught" / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"new_words": [word.model_dump()]}), encoding="utf-8")
     init = read_initial_weights(str(tmp_path / "taught"))
-    trained = train_classifier(Sources(train=opinions(30, first=500)), begun(str(ours)), init=init)
+    trained = train_model(Sources(train=opinions(30, first=500)), begun(str(ours)), init=init)
     assert trained.config.new_words == (word,)

@@ -1,6 +1,7 @@
 import json
 import pickle
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.nearest import NearestSearch
-from glassformer.targets.labels.training import train_classifier
-from glassformer.targets.number.training import train_number
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
+
+train_number = partial(train_model, family="number")
 
 SOURCES = Sources(train=opinions(60))
 TEXTS: list[str] = SOURCES.train.frame["text"].to_list()
@@ -31,7 +33,7 @@ def held_by(folder: Path) -> list[str]:
 
 
 def test_by_default_no_file_of_the_folder_holds_a_training_text(tmp_path: Path) -> None:
-    trained = train_classifier(SOURCES, recipe(epochs=1), out=tmp_path)
+    trained = train_model(SOURCES, recipe(epochs=1), out=tmp_path)
     assert held_by(tmp_path) == []
     assert trained.kept is None
     assert TEXTS_FILE not in model_card(trained)
@@ -39,7 +41,7 @@ def test_by_default_no_file_of_the_folder_holds_a_training_text(tmp_path: Path) 
 
 def test_training_rows_are_kept_and_validation_rows_are_not(tmp_path: Path) -> None:
     memory = Memory()
-    train_classifier(SOURCES, recipe(epochs=1), out=tmp_path, keep_texts=True, observer=memory)
+    train_model(SOURCES, recipe(epochs=1), out=tmp_path, keep_texts=True, observer=memory)
     assert "keeping the training texts: whoever has the model can read them" in memory.messages
     trained = load_model(tmp_path, CLASSIFIER)
     assert trained.kept is not None
@@ -61,7 +63,7 @@ def test_every_kind_of_model_keeps_them(multilabel: bool, epochs: int, tmp_path:
         rows = table(TEXTS, [[label] if number % 3 else [] for number, label in enumerate(rows.frame["label"])])
     model = SMALL.model_copy(update={"counting": "auto"})
     asked = Recipe(model=model, training=config(epochs=epochs))
-    train_classifier(Sources(train=rows), asked, out=tmp_path, keep_texts=True)
+    train_model(Sources(train=rows), asked, out=tmp_path, keep_texts=True)
     trained = load_model(tmp_path, CLASSIFIER)
     assert (tmp_path / VECTORS_FILE).exists() is not trained.config.answers_by_counting
     found = NearestSearch(trained).nearest(f"{TEXTS[0]} 7", count=3)
@@ -101,13 +103,13 @@ def test_rows_of_several_inputs_are_shown_as_people_read_them() -> None:
 
 def test_answers_are_the_same_with_and_without(tmp_path: Path) -> None:
     for name, keep in (("with", True), ("without", False)):
-        train_classifier(SOURCES, recipe(epochs=1), out=tmp_path / name, keep_texts=keep)
+        train_model(SOURCES, recipe(epochs=1), out=tmp_path / name, keep_texts=keep)
     for file in ("model.safetensors", "tokenizer.json"):
         assert (tmp_path / "with" / file).read_bytes() == (tmp_path / "without" / file).read_bytes()
 
 
 def test_a_model_in_memory_can_be_copied() -> None:
-    trained = train_classifier(SOURCES, recipe(epochs=1), keep_texts=True)
+    trained = train_model(SOURCES, recipe(epochs=1), keep_texts=True)
     assert trained.kept is not None
     assert pickle.loads(pickle.dumps(trained.kept))().texts == trained.kept().texts
 
@@ -116,9 +118,9 @@ def test_a_resumed_run_keeps_them(tmp_path: Path) -> None:
     stop = Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == 3 else None)
     asked: dict[str, Any] = {"out": tmp_path, "keep_texts": True}
     with pytest.raises(InterruptedTraining):
-        train_classifier(SOURCES, recipe(), observer=stop, **asked)
+        train_model(SOURCES, recipe(), observer=stop, **asked)
     assert not (tmp_path / TEXTS_FILE).exists()
-    trained = train_classifier(SOURCES, recipe(), resume=True, **asked)
+    trained = train_model(SOURCES, recipe(), resume=True, **asked)
     assert trained.kept is not None
     assert len(trained.kept().texts) == 48
 
@@ -126,5 +128,5 @@ def test_a_resumed_run_keeps_them(tmp_path: Path) -> None:
 def test_a_design_without_vectors_is_refused_before_it_is_trained(tmp_path: Path) -> None:
     asked = Recipe(model=VinhMLPConfig(), training=config(epochs=1))
     with pytest.raises(UsageError, match="the design VinhMLP makes no vector of a text"):
-        train_classifier(SOURCES, asked, out=tmp_path / "m", keep_texts=True)
+        train_model(SOURCES, asked, out=tmp_path / "m", keep_texts=True)
     assert not (tmp_path / "m" / "config.json").exists()

@@ -9,11 +9,11 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.evaluation.drift import DriftTable
-from glassformer.targets.labels.training import train_classifier
-from glassformer.targets.number.training import prepare_number
+from glassformer.targets.number import training as number
 from glassformer.training.later_rows import with_drift
 from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from tests.training.samples import Memory, opinions, recipe, table
 
 ROWS = 400
@@ -79,7 +79,7 @@ def test_of_a_number_it_is_the_mean() -> None:
     rows = turning()
     numbers = pl.Series([str(1 + number % 3 + (2 if number >= 300 else 0)) for number in range(ROWS)])
     rows = replace(rows, frame=rows.frame.with_columns(label=numbers), label_column="stars")
-    found = with_drift(prepare_number(Sources(train=rows), by_time()))
+    found = with_drift(number.prepare(Sources(train=rows), by_time()))
     assert "explains: number 2 → 3.99, words per text 5 → 8" in found.splits.notes[-1]
 
 
@@ -99,7 +99,7 @@ def test_a_label_that_only_later_rows_have_can_be_held_out() -> None:
     chosen = by_time(class_weights="balanced")
     memory = Memory()
     with_counting = chosen.model.model_copy(update={"counting": "tfidf"})
-    trained = train_classifier(Sources(train=rows), chosen.model_copy(update={"model": with_counting}), observer=memory)
+    trained = train_model(Sources(train=rows), chosen.model_copy(update={"model": with_counting}), observer=memory)
     assert "label 'new' 0% → 19%" in trained.config.data["notes"][-1]
     assert trained.config.data["validation_rows"] == 100
     kept = DriftTable.model_validate(trained.metrics["drift"])

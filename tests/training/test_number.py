@@ -4,6 +4,7 @@ import copy
 import math
 import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number.target import NumberAnswers, number_of, rows_needed
-from glassformer.targets.number.training import distances, train_number
+from glassformer.targets.number.training import distances
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from tests.cli.test_number import scored_rows
 from tests.training.samples import Memory
+
+train_number = partial(train_model, family="number")
 
 SETTINGS: dict[str, Any] = {
     "training.epochs": 1, "training.min_steps_per_epoch": 3, "training.learning_rate": 5e-3, "model.d_model": 8,

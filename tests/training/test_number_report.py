@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.number.evaluation_metrics import measure_numbers
 from glassformer.targets.number.evaluation_result import NumberEvaluation
 from glassformer.targets.number.target import number_of
-from glassformer.targets.number.training import train_number
 from glassformer.training import report
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from tests.training.test_number import SETTINGS, scored
+
+train_number = partial(train_model, family="number")
 
 COUNTING = SETTINGS | {"training.epochs": 0}
 EXTREME = 30

@@ -16,7 +16,6 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.readers.body.reader import BodyReader
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
@@ -24,6 +23,7 @@ from glassformer.training.own_text import OwnTexts, own_texts, seconds_of
 from glassformer.training.preparation import prepare
 from glassformer.training.pretrain import pretrain_on_own_texts, recipe_of_first_stage
 from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_model
 from glassformer.training.training_config import PretrainingConfig
 from tests.training.samples import Memory, opinions, recipe
 
@@ -63,7 +63,7 @@ def apart_from_seconds(record: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
     out = tmp_path_factory.mktemp("whole") / "out"
-    train_classifier(sources(), with_pretraining(), out=out)
+    train_model(sources(), with_pretraining(), out=out)
     return load_model(out, CLASSIFIER)
 
 
@@ -118,7 +118,7 @@ def test_validation_and_test_texts_are_read_in_no_stage() -> None:
 def test_unlabelled_texts_that_nothing_reads_are_refused() -> None:
     with pytest.raises(UsageError, match=r"`unlabelled=`: only word vectors and.*'english'.*or `pretrain='30m'`"):
         prepare(sources(), recipe())
-    start = InitialWeights.of(train_classifier(Sources(train=opinions()), recipe(epochs=1)), "runs/other")
+    start = InitialWeights.of(train_model(Sources(train=opinions()), recipe(epochs=1)), "runs/other")
     with pytest.raises(UsageError, match=r"`model.body='own'`.*pre-training does not go with `init='runs/other'`"):
         prepare(sources(), recipe(), init=start)
     prepared = prepare(sources(unlabelled=()), recipe())
@@ -181,7 +181,7 @@ def test_the_folder_and_the_card_say_what_was_read(whole: TrainedModel, tmp_path
     given = sources(
         unlabelled=(Documents(texts=pl.concat([more().texts, opinions(3, first=900).frame["text"]]), source="u"),)
     )
-    train_classifier(given, with_pretraining(), out=tmp_path / "out")
+    train_model(given, with_pretraining(), out=tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text()
     assert "minutes on 88 texts, 40 of them from `u`: 616 tokens, read 1.5 times." in card
     assert "3 unlabelled texts were left out as test or validation texts." in card
@@ -193,9 +193,9 @@ def test_interrupted_in_either_stage_and_resumed_is_uninterrupted(
 ) -> None:
     out = tmp_path / "out"
     with pytest.raises(InterruptedTraining):
-        train_classifier(sources(), with_pretraining(), out=out, observer=stop_after(step))
+        train_model(sources(), with_pretraining(), out=out, observer=stop_after(step))
     memory = Memory()
-    resumed = train_classifier(sources(), with_pretraining(), out=out, resume=True, observer=memory)
+    resumed = train_model(sources(), with_pretraining(), out=out, resume=True, observer=memory)
     assert_same(resumed, whole)
     assert apart_from_seconds(resumed.config.data["pretraining"]) == apart_from_seconds(
         whole.config.data["pretraining"]
@@ -214,9 +214,9 @@ def test_interrupted_between_the_stages(whole: TrainedModel, tmp_path: Path, mon
     with monkeypatch.context() as patch:
         patch.setattr("glassformer.training.preparation.start_from", fails)
         with pytest.raises(GlassformerError, match="on fire"):
-            train_classifier(sources(), with_pretraining(), out=tmp_path / "out")
+            train_model(sources(), with_pretraining(), out=tmp_path / "out")
     memory = Memory()
-    resumed = train_classifier(sources(), with_pretraining(), out=tmp_path / "out", resume=True, observer=memory)
+    resumed = train_model(sources(), with_pretraining(), out=tmp_path / "out", resume=True, observer=memory)
     assert "stage 1 of 2: pre-training is over" in memory.messages
     assert_same(resumed, whole)
 
@@ -226,10 +226,10 @@ def test_the_parts_of_cross_fitting_start_from_the_same_weights(step: int, tmp_p
     chosen = with_pretraining()
     small = chosen.model.model_copy(update={"counting": "tfidf"})
     chosen = chosen.model_copy(update={"model": small, "validation": ValidationConfig(min_rows=1_000)})
-    whole, memory = train_classifier(sources(), chosen), Memory()
+    whole, memory = train_model(sources(), chosen), Memory()
     with pytest.raises(InterruptedTraining):
-        train_classifier(sources(), chosen, out=tmp_path / "out", observer=stop_after(step))
-    resumed = train_classifier(sources(), chosen, out=tmp_path / "out", resume=True, observer=memory)
+        train_model(sources(), chosen, out=tmp_path / "out", observer=stop_after(step))
+    resumed = train_model(sources(), chosen, out=tmp_path / "out", resume=True, observer=memory)
     assert_same(resumed, whole)
     assert resumed.config.readers == whole.config.readers
     assert sum("pre-training" in message for message in memory.messages) == 1
@@ -239,33 +239,33 @@ def test_the_parts_of_cross_fitting_start_from_the_same_weights(step: int, tmp_p
 
 
 def test_in_memory_it_is_the_same_run(whole: TrainedModel) -> None:
-    assert_same(train_classifier(sources(), with_pretraining()), whole)
+    assert_same(train_model(sources(), with_pretraining()), whole)
 
 
 def test_only_the_same_run_is_resumed(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(InterruptedTraining):
-        train_classifier(sources(), with_pretraining(), out=out, observer=stop_after(2))
+        train_model(sources(), with_pretraining(), out=out, observer=stop_after(2))
     for given, chosen, words in (
         (sources(unlabelled=(more(39),)), with_pretraining(), "the unlabelled texts changed"),
         (sources(), with_pretraining(max_steps=13), r"pretraining\.max_steps was 12 and is now 13"),
         (sources(unlabelled=()), recipe(), "pretraining was .* and is now not set"),
     ):
         with pytest.raises(UsageError, match=words):
-            train_classifier(given, chosen, out=out, resume=True)
+            train_model(given, chosen, out=out, resume=True)
 
 
 def test_a_failure_before_the_first_checkpoint_leaves_nothing(tmp_path: Path) -> None:
     few = with_pretraining().model_copy(update={"model": recipe().model.model_copy(update={"max_seq_len": 4096})})
     with pytest.raises(UsageError, match=r"tokens do not fill one window of 4,096"):
-        train_classifier(sources(), few, out=tmp_path / "out")
+        train_model(sources(), few, out=tmp_path / "out")
     assert list((tmp_path / "out").glob("*")) == []
 
 
 def test_divergence_of_the_first_stage_names_its_settings(tmp_path: Path) -> None:
     wild = with_pretraining(learning_rate=1e3, optimizer="sgd", clip=1e30, warmup=0.0)
     with pytest.raises(NotANumberError, match=r"stage 1 of 2, pre-training: .*`pretraining\.learning_rate=1e\+02`"):
-        train_classifier(sources(), wild, out=tmp_path / "out")
+        train_model(sources(), wild, out=tmp_path / "out")
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -283,9 +283,7 @@ def test_divergence_after_an_epoch_of_the_first_stage_is_survived(
 
     monkeypatch.setattr(Trainer, "run", diverges)
     memory = Memory()
-    trained = train_classifier(
-        sources(), with_pretraining(), out=None if in_memory else tmp_path / "out", observer=memory
-    )
+    trained = train_model(sources(), with_pretraining(), out=None if in_memory else tmp_path / "out", observer=memory)
     assert "warning: pre-training diverged: The loss is NaN. The best weights so far are used" in memory.messages
     assert trained.config.data["pretraining"]["texts"] == 88
 
@@ -297,8 +295,8 @@ def test_time_that_was_spent_counts_after_a_resume(tmp_path: Path, monkeypatch: 
     out, timed = tmp_path / "out", with_pretraining(max_steps=None, max_seconds=60.0)
     stopped, resumed = stop_after(8), Memory()
     with pytest.raises(InterruptedTraining):
-        train_classifier(sources(), timed, out=out, observer=stopped)
-    trained = train_classifier(sources(), timed, out=out, resume=True, observer=resumed)
+        train_model(sources(), timed, out=out, observer=stopped)
+    trained = train_model(sources(), timed, out=out, resume=True, observer=resumed)
     assert resumed.messages[0] == "stage 1 of 2: pre-training on 88 texts (40 without labels) for 60 seconds"
     assert resumed.messages[1].startswith("resumed at step 9")
     assert 60 <= trained.config.data["pretraining"]["seconds"] < 75
@@ -349,7 +347,7 @@ def test_several_labels_and_a_cut_text() -> None:
     table: Table = opinions()
     listed = table.frame.with_columns(pl.col("label").map_elements(lambda label: [label], pl.List(pl.String)))
     cut = with_pretraining().model_copy(update={"tokenizer": recipe().tokenizer.model_copy(update={"max_tokens": 5})})
-    trained = train_classifier(sources(train=replace(table, frame=listed, multilabel=True)), cut)
+    trained = train_model(sources(train=replace(table, frame=listed, multilabel=True)), cut)
     assert trained.config.target.multilabel
     assert trained.config.data["pretraining"]["tokens"] == 88 * 5
 
@@ -376,10 +374,10 @@ def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> 
     test = replace(opinions(3, first=900), frame=opinions(3, first=900).frame.with_columns(text=held_out))
     given = sources(test=test, unlabelled=(Documents(texts=pl.concat([new, held_out]), source="u"),))
     memory = Memory()
-    trained = train_classifier(given, with_body(body), out=tmp_path / "out", observer=memory)
+    trained = train_model(given, with_body(body), out=tmp_path / "out", observer=memory)
     assert any(message.startswith(said) and "(2 without labels)" in message for message in memory.messages)
     assert "3 unlabelled texts are also test texts and were left out" in memory.messages
-    reader, plain = body_reader(trained), train_classifier(replace(given, unlabelled=()), with_body(body))
+    reader, plain = body_reader(trained), train_model(replace(given, unlabelled=()), with_body(body))
     assert "zorblax" in reader.words
     assert "zorblax" not in body_reader(plain).words
     assert not any("quuxol" in word for word in reader.words)
@@ -389,7 +387,7 @@ def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> 
     card = (tmp_path / "out" / "README.md").read_text()
     assert "50 texts, 2 of them from `u`. 3 unlabelled texts were left out" in card
     assert ("body" in plain.config.data) == (body == "own")
-    again = body_reader(train_classifier(given, with_body(body)))
+    again = body_reader(train_model(given, with_body(body)))
     assert again.words == reader.words
     assert np.array_equal(again.values, reader.values)
 
@@ -399,7 +397,7 @@ def test_unlabelled_texts_in_a_language_that_english_does_not_know_have_vectors_
     train = replace(opinions(), frame=opinions().frame.with_columns(text=backwards))
     unlabelled = Documents(texts=more().texts.to_frame("text").select(backwards).to_series(), source="u")
     memory = Memory()
-    trained = train_classifier(Sources(train=train, unlabelled=(unlabelled,)), with_body("auto"), observer=memory)
+    trained = train_model(Sources(train=train, unlabelled=(unlabelled,)), with_body("auto"), observer=memory)
     assert any(
         message.endswith("so it is not used; word vectors of these texts are learned instead")
         for message in memory.messages
@@ -415,20 +413,20 @@ def test_word_vectors_are_not_learned_again_after_an_interruption(
     def stops(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    whole, out = body_reader(train_classifier(sources(), with_body("own"))), tmp_path / "out"
+    whole, out = body_reader(train_model(sources(), with_body("own"))), tmp_path / "out"
     for resume, place in enumerate(("readers.body.learning.factorised", "training.readers.fit_body")):
         with monkeypatch.context() as patch:
             patch.setattr(f"glassformer.{place}", stops)
             with pytest.raises(KeyboardInterrupt):
-                train_classifier(sources(), with_body("own"), out=out, resume=bool(resume))
+                train_model(sources(), with_body("own"), out=out, resume=bool(resume))
         monkeypatch.setattr("glassformer.readers.body.learning.read_words", stops)
-    resumed = body_reader(train_classifier(sources(), with_body("own"), out=out, resume=True))
+    resumed = body_reader(train_model(sources(), with_body("own"), out=out, resume=True))
     assert np.array_equal(resumed.values, whole.values)
 
 
 def test_body_and_pretraining_read_the_same_texts() -> None:
     chosen = with_pretraining()
     chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"body": "own"})})
-    trained = train_classifier(sources(), chosen)
+    trained = train_model(sources(), chosen)
     shared = {name: trained.config.data["pretraining"][name] for name in trained.config.data["body"]}
     assert shared == trained.config.data["body"]

@@ -12,11 +12,11 @@ from glassformer.data.splits import fingerprint
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe
+from glassformer.training.run import train_model
 from tests.training.samples import Memory, opinions, recipe, table
 
 QUICK = {"training.epochs": 1, "training.min_steps_per_epoch": 3, "training.precision": "float32",
@@ -35,7 +35,7 @@ def same_weights(first: TrainedModel, second: TrainedModel) -> bool:
 def test_a_run_begins_with_what_is_prepared(tmp_path: Path) -> None:
     heard: list[Prepared] = []
     chosen = recipe(learning_rate=1e-30, weight_decay=0.0, epochs=1)  # steps that leave no trace
-    trained = train_classifier(sources(), chosen, out=tmp_path, on_prepared=heard.append)
+    trained = train_model(sources(), chosen, out=tmp_path, on_prepared=heard.append)
     before = prepare(sources(), chosen)
     assert before.labels.names == labels_of(trained.config.target).labels
     assert before.tokenizer.vocabulary() == trained.tokenizer.vocabulary()
@@ -99,7 +99,7 @@ def test_stages_in_memory_are_those_through_folders(tmp_path: Path) -> None:
     for init, listener in zip(starts, listeners, strict=True):
         settings = QUICK | {"training.epochs": 2, "validation.fraction": rows.validation.fraction}
         chosen = load_recipe(overrides=settings, init=init)
-        trained.append(train_classifier(sources(), chosen, init=init, observer=listener))
+        trained.append(train_model(sources(), chosen, init=init, observer=listener))
     assert same_weights(*trained)
     assert trained[0].metrics["history"][-1]["train_loss"] == trained[1].metrics["history"][-1]["train_loss"]
     assert listeners[0].messages[0] == "weights: a model in memory, with a new head for these labels"
@@ -112,9 +112,9 @@ def test_stages_in_memory_are_those_through_folders(tmp_path: Path) -> None:
 
 
 def test_a_classifier_in_memory_is_gone_on_with(tmp_path: Path) -> None:
-    first = train_classifier(sources(), recipe(epochs=1), out=tmp_path / "first")
+    first = train_model(sources(), recipe(epochs=1), out=tmp_path / "first")
     starts = InitialWeights.of(first, "the first"), read_initial_weights(str(tmp_path / "first"))
-    after = [train_classifier(sources(), load_recipe(overrides=QUICK, init=init), init=init) for init in starts]
+    after = [train_model(sources(), load_recipe(overrides=QUICK, init=init), init=init) for init in starts]
     assert same_weights(*after)
     assert not same_weights(first, after[0])
 

@@ -32,13 +32,13 @@ from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import LabelSaying
 from glassformer.targets.labels import training_readers as readers_module
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_readers import each_alone, readers_in_words, weigh_readers
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_model
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
 from tests.training.test_resume import figures
 
@@ -65,7 +65,7 @@ def in_order(n_rows: int = 200) -> Sources:
 
 
 def test_both_readers_add_up_to_the_answer() -> None:
-    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=0.01, epochs=4))
+    trained = train_model(Sources(train=opinions(80)), chosen(learning_rate=0.01, epochs=4))
     predictor = Predictor(trained)
     by_reader = predictor.reader_logits(NEW)
     assert list(by_reader) == ["counting", "transformer"]
@@ -85,9 +85,9 @@ def test_the_rows_of_the_epochs_are_those_of_the_transformer_alone() -> None:
     """Every word occurs once. Pieces of the words tell the label, but the transformer does not know any."""
     rows = [f"{'good' if number % 2 else 'bad'}{number}" for number in range(120)]
     given = Sources(train=table(rows, [("yes", "no")[number % 2] for number in range(120)]))
-    both = train_classifier(given, chosen(learning_rate=1e-30, epochs=1)).metrics
+    both = train_model(given, chosen(learning_rate=1e-30, epochs=1)).metrics
     plain = chosen(learning_rate=1e-30, epochs=1).model_copy(update={"model": SMALL})
-    alone = train_classifier(given, plain).metrics
+    alone = train_model(given, plain).metrics
     for name in ("validation_loss", "validation_accuracy"):
         assert both["best"][name] == alone["best"][name]
     assert both["best"]["calibrated_loss"] < alone["best"]["calibrated_loss"] - 0.1
@@ -96,7 +96,7 @@ def test_the_rows_of_the_epochs_are_those_of_the_transformer_alone() -> None:
 
 def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = Memory()
-    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1), observer=memory)
+    trained = train_model(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1), observer=memory)
     assert trained.config.readers is not None
     assert trained.config.readers.transformer.weight == 0
     assert "do not show that the transformer helps" in memory.messages[-1]
@@ -110,14 +110,14 @@ def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.Mon
 def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_path: Path) -> None:
     memory = Memory()
     settings = chosen(min_rows=min_rows, epochs=0)
-    trained = train_classifier(Sources(train=opinions(80)), settings, out=tmp_path, observer=memory)
+    trained = train_model(Sources(train=opinions(80)), settings, out=tmp_path, observer=memory)
     assert not memory.steps
     assert not memory.epochs
     assert "cross-fitting" not in "".join(memory.messages)
     assert memory.messages[-1].endswith("No transformer was trained, so the model answers by counting")
     found = trained.metrics["readers"]
     assert (found["held_out_rows"], found["transformer_accuracy"], found["gain_in_nats"]) == (rows, None, None)
-    beside = train_classifier(Sources(train=opinions(80)), chosen(min_rows=min_rows, learning_rate=1e-30, epochs=1))
+    beside = train_model(Sources(train=opinions(80)), chosen(min_rows=min_rows, learning_rate=1e-30, epochs=1))
     assert trained.config.readers is not None
     assert beside.config.readers is not None
     assert trained.config.readers.counting == beside.config.readers.counting
@@ -132,7 +132,7 @@ def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("min_rows", [0, 2000])
 def test_what_only_the_order_of_words_tells_is_learned_beside_a_reader_that_cannot(min_rows: int) -> None:
-    trained = train_classifier(
+    trained = train_model(
         in_order(), chosen(learning_rate=0.03, epochs=9, weight_decay=0.0, token_dropout=0.0, min_rows=min_rows)
     )
     new = in_order(300).train.frame
@@ -148,9 +148,7 @@ def test_the_counting_reader_is_fitted_to_all_rows_and_weighed_by_others(monkeyp
     monkeypatch.setattr(fitting, "FEWEST_TEXTS", 1)
     texts = [f"word{number} here" for number in range(60)]
     labels = np.random.default_rng(1).permutation(60) % 2
-    trained = train_classifier(
-        Sources(train=table(texts, [("no", "yes")[label] for label in labels])), chosen(epochs=1)
-    )
+    trained = train_model(Sources(train=table(texts, [("no", "yes")[label] for label in labels])), chosen(epochs=1))
     assert trained.counting is not None
     assert (trained.counting.scores(texts).argmax(axis=1) == labels).all()
     assert trained.metrics["readers"]["counting_accuracy"] < 0.9
@@ -172,7 +170,7 @@ def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
     expected = join([held_out, transformer], labels, multilabel=False).weights
     assert (readers.counting.weight, readers.transformer.weight) == expected
     assert temperature == pytest.approx(1, abs=0.1)
-    right = correct_rows(expected[0] * held_out + expected[1] * transformer, labels, multilabel=False)
+    right = correct_rows(expected[0] * held_out + expected[1] * transformer, labels)
     assert found["accuracy"] == pytest.approx(right.mean())
     noise = rng.normal(size=(400, 2)).astype(np.float32)
     readers, _, found, _ = weigh_readers(counting, noise)
@@ -326,7 +324,7 @@ def test_the_groups_of_the_rows_reach_the_counting_reader(monkeypatch: pytest.Mo
     rows = opinions(80)
     groups = [f"author {number // 4}" for number in range(80)]
     grouped = dataclasses.replace(rows, frame=rows.frame.with_columns(group=pl.Series(groups)))
-    trained = train_classifier(Sources(train=grouped), chosen(epochs=1))
+    trained = train_model(Sources(train=grouped), chosen(epochs=1))
     assert len(given[0]) == trained.config.data["rows"]
     assert len(set(given[0].tolist())) == 20
 
@@ -338,7 +336,7 @@ def _fold() -> Fold:
 @pytest.mark.usefixtures("every_training")
 def test_a_small_table_is_cross_fitted() -> None:
     memory = Memory()
-    trained = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000, epochs=1), observer=memory)
+    trained = train_model(Sources(train=opinions(40)), chosen(min_rows=2000, epochs=1), observer=memory)
     assert trained.config.data["rows"] == 40
     assert trained.metrics["readers"]["held_out_rows"] == 40
     assert trained.metrics["readers"]["folds"] == 4
@@ -361,7 +359,7 @@ def test_copies_of_a_row_are_in_one_part_of_cross_fitting() -> None:
     texts = [f"word{number} here" for number in range(60)] * 2
     labels = np.tile(np.random.default_rng(1).permutation(60) % 2, 2)
     rows = Sources(train=table(texts, [("no", "yes")[label] for label in labels]))
-    trained = train_classifier(rows, chosen(min_rows=2000, epochs=1))
+    trained = train_model(rows, chosen(min_rows=2000, epochs=1))
     assert trained.metrics["readers"]["counting_accuracy"] < 0.75
 
 
@@ -369,16 +367,16 @@ def test_a_table_that_repeats_few_texts_is_cross_fitted_row_by_row() -> None:
     texts = [f"word{number} here" for number in range(20)] * 4
     rows = Sources(train=table(texts, [("no", "yes")[number % 2] for number in range(20)] * 4))
     watcher = Memory()
-    trained = train_classifier(rows, chosen(min_rows=2000, epochs=1), observer=watcher)
+    trained = train_model(rows, chosen(min_rows=2000, epochs=1), observer=watcher)
     assert trained.metrics["readers"]["counting_accuracy"] > 0.9
     assert any("the 80 rows repeat 20 texts" in line for line in watcher.messages)
 
 
 @pytest.mark.usefixtures("every_training")
 def test_cross_fitting_leaves_the_training_as_it_is() -> None:
-    crossed = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000))
+    crossed = train_model(Sources(train=opinions(40)), chosen(min_rows=2000))
     plain = chosen(min_rows=2000).model_copy(update={"model": SMALL})
-    alone = train_classifier(Sources(train=opinions(40)), plain)
+    alone = train_model(Sources(train=opinions(40)), plain)
     assert figures(crossed.metrics["history"]) == figures(alone.metrics["history"])
     assert alone.config.readers is None
 
@@ -394,11 +392,11 @@ def test_a_body_that_nobody_named_reads_if_it_knows_the_words() -> None:
     backwards = pl.col("text").map_elements(lambda text: " ".join(word[::-1] for word in text.split()), pl.String)
     strange = dataclasses.replace(rows, frame=rows.frame.with_columns(text=backwards))
     for given, kept in ((rows, ["counting", "body"]), (strange, ["counting"])):
-        trained = train_classifier(Sources(train=given), of_body("auto"), observer=memory)
+        trained = train_model(Sources(train=given), of_body("auto"), observer=memory)
         assert list(trained.readers) == kept
     (said,) = [message for message in memory.messages if "of the words of these texts" in message]
     assert re.fullmatch(r"the body `english` knows \d+% of the words of these texts, so it is left out", said)
-    named = train_classifier(Sources(train=strange), of_body("english"), observer=memory)
+    named = train_model(Sources(train=strange), of_body("english"), observer=memory)
     assert named.config.readers is not None
     assert "body" in named.config.readers.root, "who names it gets it"
     (said,) = [message for message in memory.messages if "another language" in message]
@@ -415,7 +413,7 @@ def of_body(body: str, *, counting: str = "tfidf") -> Recipe:
 @cache
 def whole_run(min_rows: int) -> TrainedModel:
     """A run that nothing stopped. Each of the four parts of cross-fitting takes 15 steps."""
-    return train_classifier(Sources(train=opinions(60)), resumable(min_rows))
+    return train_model(Sources(train=opinions(60)), resumable(min_rows))
 
 
 def resumable(min_rows: int) -> Recipe:
@@ -432,12 +430,12 @@ def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, steps: int, finis
     """`finished` is the number of finished parts when the run is interrupted."""
     rows, settings, whole = Sources(train=opinions(60)), resumable(min_rows), whole_run(min_rows)
     with pytest.raises(InterruptedTraining):
-        train_classifier(rows, settings, out=tmp_path / "out", observer=interrupt_after(steps))
+        train_model(rows, settings, out=tmp_path / "out", observer=interrupt_after(steps))
     assert len(list((tmp_path / "out" / "checkpoint").glob("fold-*/held-out.safetensors"))) == finished
     with pytest.raises(UsageError, match="unfinished run"):
         load_model(tmp_path / "out", CLASSIFIER)
     memory = Memory()
-    resumed = train_classifier(rows, settings, out=tmp_path / "out", resume=True, observer=memory)
+    resumed = train_model(rows, settings, out=tmp_path / "out", resume=True, observer=memory)
     if min_rows:
         before = [f"resumed after {finished} of 5 trainings"] * (finished > 0)
         within = [f"resumed at step {steps - 15 * finished + 1}"]
@@ -463,25 +461,25 @@ def test_other_groups_or_weights_cannot_resume(tmp_path: Path) -> None:
     for column, words in (("group", "the groups of the training rows changed"), ("weight", "the weights of the")):
         out = tmp_path / column
         with pytest.raises(InterruptedTraining):
-            train_classifier(given(column, 0), chosen(min_rows=2000), out=out, observer=interrupt_after(3))
+            train_model(given(column, 0), chosen(min_rows=2000), out=out, observer=interrupt_after(3))
         with pytest.raises(UsageError, match=words):
-            train_classifier(given(column, 3), chosen(min_rows=2000), out=out, resume=True)
-        train_classifier(given(column, 0), chosen(min_rows=2000), out=out, resume=True)
+            train_model(given(column, 3), chosen(min_rows=2000), out=out, resume=True)
+        train_model(given(column, 0), chosen(min_rows=2000), out=out, resume=True)
 
 
 def test_divergence_in_cross_fitting_says_what_to_do(tmp_path: Path) -> None:
     wild = chosen(min_rows=2000, learning_rate=1e3, optimizer="sgd", clip=1e30, warmup=0.0)
     rows = Sources(train=opinions(60))
-    train_classifier(rows, chosen(min_rows=2000, epochs=1), out=tmp_path)
+    train_model(rows, chosen(min_rows=2000, epochs=1), out=tmp_path)
     answers = Predictor.load(tmp_path).logits(NEW)
     words = (
         r"training 1 of 5: training stopped .*try a smaller one .* Start again with `overwrite=True`: the unfinished"
     )
     for resume in (False, True):
         with pytest.raises(NotANumberError, match=words):
-            train_classifier(rows, wild, out=tmp_path, overwrite=not resume, resume=resume)
+            train_model(rows, wild, out=tmp_path, overwrite=not resume, resume=resume)
     assert np.array_equal(Predictor.load(tmp_path).logits(NEW), answers)
-    train_classifier(rows, chosen(min_rows=2000, epochs=1), out=tmp_path, overwrite=True)
+    train_model(rows, chosen(min_rows=2000, epochs=1), out=tmp_path, overwrite=True)
     assert not (tmp_path / "checkpoint").exists()
 
 
@@ -490,10 +488,10 @@ def test_divergence_in_cross_fitting_says_what_to_do(tmp_path: Path) -> None:
 def test_damaged_logits_of_an_interrupted_run_are_computed_again(part: str, tmp_path: Path) -> None:
     rows, settings, whole = Sources(train=opinions(60)), resumable(2000), whole_run(2000)
     with pytest.raises(InterruptedTraining):
-        train_classifier(rows, settings, out=tmp_path, observer=interrupt_after(22))
+        train_model(rows, settings, out=tmp_path, observer=interrupt_after(22))
     file = tmp_path / "checkpoint" / part / "held-out.safetensors"
     file.write_bytes(file.read_bytes()[:50])
-    resumed = train_classifier(rows, settings, out=tmp_path, resume=True)
+    resumed = train_model(rows, settings, out=tmp_path, resume=True)
     assert resumed.config.readers == whole.config.readers
 
 
@@ -502,23 +500,23 @@ def test_a_table_that_teaches_nothing_is_named(min_rows: int, kind: str) -> None
     texts = [f"word{number} here" for number in range(60)]
     labels = np.where(np.random.default_rng(1).permutation(60) % 3 == 0, "rare", "frequent").tolist()
     memory = Memory()
-    train_classifier(Sources(train=table(texts, labels)), chosen(min_rows=min_rows, epochs=1), observer=memory)
+    train_model(Sources(train=table(texts, labels)), chosen(min_rows=min_rows, epochs=1), observer=memory)
     assert re.match(rf"warning: the {kind} accuracy of 0\.\d+ is not above that of always", memory.messages[-1])
     memory = Memory()
-    train_classifier(Sources(train=opinions(60)), chosen(min_rows=min_rows, epochs=1), observer=memory)
+    train_model(Sources(train=opinions(60)), chosen(min_rows=min_rows, epochs=1), observer=memory)
     assert "warning" not in memory.messages[-1]
 
 
 def test_a_card_gives_the_accuracy_of_the_answers() -> None:
     """The epoch was chosen with the weights that fit both readers best, but a silent transformer is not asked."""
-    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1))
+    trained = train_model(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1))
     trained.metrics["best"]["validation_accuracy"] = 0.123
     assert f"accuracy {trained.metrics['readers']['accuracy']:.4f}" in model_card(trained)
     assert "0.123" not in model_card(trained)
 
 
 def test_a_card_begins_with_what_answers() -> None:
-    trained = train_classifier(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1))
+    trained = train_model(Sources(train=opinions(80)), chosen(learning_rate=1e-30, epochs=1))
     facts = model_card(trained).partition("- ")[2]
     order = ["Answers by counting n-grams alone", "accuracy", "Its transformer, which is not asked, has", "parameters"]
     assert [facts.index(words) for words in order] == sorted(facts.index(words) for words in order)
@@ -527,16 +525,16 @@ def test_a_card_begins_with_what_answers() -> None:
 def test_a_reader_that_is_not_asked_has_a_plain_zero() -> None:
     both = [["a", "b"], ["a"], [], ["b"]] * 15
     texts = [f"{' and '.join(labels) or 'nothing'} in text {number}" for number, labels in enumerate(both)]
-    trained = train_classifier(Sources(train=table(texts, both)), chosen(learning_rate=1e-30, epochs=1))
+    trained = train_model(Sources(train=table(texts, both)), chosen(learning_rate=1e-30, epochs=1))
     shares = [str(record["readers"]["transformer"]) for record in Predictor(trained).answer(["nothing"]).records()]
     assert shares == ["0.0"]
 
 
 def test_a_model_folder_keeps_both_readers_and_forgets_them_with_the_model(tmp_path: Path) -> None:
-    trained = train_classifier(Sources(train=opinions(60)), chosen(learning_rate=0.01), out=tmp_path)
+    trained = train_model(Sources(train=opinions(60)), chosen(learning_rate=0.01), out=tmp_path)
     assert all((tmp_path / name).is_file() for name in COUNTING_FILES)
     assert np.array_equal(Predictor.load(tmp_path).logits(NEW), Predictor(trained).logits(NEW))
-    alone: TrainedModel = train_classifier(Sources(train=opinions(60)), recipe(epochs=1))
+    alone: TrainedModel = train_model(Sources(train=opinions(60)), recipe(epochs=1))
     save_model(tmp_path, alone, card="")
     assert not any((tmp_path / name).exists() for name in COUNTING_FILES)
     assert list(Predictor.load(tmp_path).reader_logits(NEW)) == ["transformer"]
@@ -545,7 +543,7 @@ def test_a_model_folder_keeps_both_readers_and_forgets_them_with_the_model(tmp_p
 def test_several_labels_per_text_and_weights_of_classes() -> None:
     both = [["a", "b"], ["a"], [], ["b"]] * 15
     texts = [f"{' and '.join(labels) or 'nothing'} in text {number}" for number, labels in enumerate(both)]
-    trained = train_classifier(
+    trained = train_model(
         Sources(train=table(texts, both)), chosen(class_weights="balanced", learning_rate=0.01), out=None
     )
     assert Predictor(trained).answer(["a in text", "nothing in text"]).predictions()[1] == []

@@ -14,8 +14,8 @@ from glassformer.data.table import Table
 from glassformer.evaluation.intervals import share_right, worth_of_folds
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import report
+from glassformer.training.run import train_model
 from tests.training.samples import opinions, recipe, table
 from tests.training.test_held_out_figures import turned
 from tests.training.test_readers import chosen
@@ -40,7 +40,7 @@ def drawn(
     """The figures of the report that a run writes, and its model."""
     worded, run = Drawn(), given.pop("recipe", chosen(min_rows=2000, epochs=0))
     sources = Sources(train=rows, validation=validation)
-    trained = train_classifier(sources, run, out=out, worded=worded, overwrite=True, **given)
+    trained = train_model(sources, run, out=out, worded=worded, overwrite=True, **given)
     return worded.found, trained
 
 
@@ -86,9 +86,7 @@ def test_texts_are_shown_if_the_folder_keeps_them(tmp_path: Path) -> None:
 def test_a_run_without_a_report_removes_that_of_the_model_before(tmp_path: Path) -> None:
     drawn(opinions(60), tmp_path)
     assert (tmp_path / "report.html").is_file()
-    trained = train_classifier(
-        Sources(train=opinions(60)), chosen(min_rows=2000, epochs=0), out=tmp_path, overwrite=True
-    )
+    trained = train_model(Sources(train=opinions(60)), chosen(min_rows=2000, epochs=0), out=tmp_path, overwrite=True)
     assert not (tmp_path / "report.html").exists()
     assert "next_steps" not in trained.metrics
 
@@ -145,5 +143,5 @@ def test_several_labels_and_rows_of_one_class(tmp_path: Path) -> None:
 def test_nothing_is_drawn_if_nothing_was_held_out(tmp_path: Path) -> None:
     run = recipe(epochs=1)
     run = run.model_copy(update={"validation": run.validation.model_copy(update={"fraction": 0.0})})
-    train_classifier(Sources(train=opinions(40)), run, out=tmp_path, worded=Drawn())
+    train_model(Sources(train=opinions(40)), run, out=tmp_path, worded=Drawn())
     assert not (tmp_path / "report.html").exists()

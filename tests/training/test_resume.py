@@ -18,11 +18,11 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.verify import verify
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
 from glassformer.training.training_config import TrainingConfig
 from glassformer.training.unfinished import encode
 from tests.bodies import SMALL
@@ -192,7 +192,7 @@ def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Pat
 
     source = SourceConfig(train=str(table))
     uninterrupted = load_recipe(str(small))
-    train_classifier(read_sources(source, uninterrupted.validation, None), uninterrupted, source=source, out=whole)
+    train_model(read_sources(source, uninterrupted.validation, None), uninterrupted, source=source, out=whole)
     for name in ("model.safetensors", "tokenizer.json"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
     one, other = load_model(killed, CLASSIFIER), load_model(whole, CLASSIFIER)
@@ -202,14 +202,14 @@ def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Pat
 
 def interrupted(out: Path, **values: Any) -> None:
     with pytest.raises(InterruptedTraining):
-        train_classifier(Sources(train=opinions()), recipe(**values), out=out, observer=interrupt_after(3))
+        train_model(Sources(train=opinions()), recipe(**values), out=out, observer=interrupt_after(3))
 
 
 def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
-    whole = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path / "whole")
+    whole = train_model(Sources(train=opinions()), recipe(), out=tmp_path / "whole")
     interrupted(tmp_path / "out")
     memory = Memory()
-    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path / "out", resume=True, observer=memory)
+    resumed = train_model(Sources(train=opinions()), recipe(), out=tmp_path / "out", resume=True, observer=memory)
     assert memory.messages[:1] == ["resumed at step 4 (epoch 1)"]
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
     ends = [load_file(tmp_path / out / "model.safetensors") for out in ("whole", "out")]
@@ -245,7 +245,7 @@ def test_another_recipe_or_other_data_cannot_resume(
     interrupted(tmp_path)
     before = (tmp_path / "checkpoint" / "state.safetensors").read_bytes()
     with pytest.raises(UsageError, match=f"`resume=True`: this run began with other data or settings: {changed}"):
-        train_classifier(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
+        train_model(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
     assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
 
 
@@ -255,14 +255,14 @@ def test_a_setting_that_a_later_version_added_is_no_change(tmp_path: Path) -> No
     begun = json.loads(file.read_text())
     del begun["recipe"]["training"]["costs"], begun["recipe"]["training"]["clip"]
     replace_file(file.parent, file.name, json.dumps(begun))
-    train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    train_model(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
 
 
 def test_a_run_without_an_order_is_not_resumed_with_one(tmp_path: Path) -> None:
     interrupted(tmp_path)
     ordered = replace(opinions(), order=("bad", "good"))
     with pytest.raises(UsageError, match="order was not set and is now 'bad < good'"):
-        train_classifier(Sources(train=ordered), recipe(), out=tmp_path, resume=True)
+        train_model(Sources(train=ordered), recipe(), out=tmp_path, resume=True)
 
 
 def test_a_run_is_not_resumed_with_groups_that_it_began_without(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_run_is_not_resumed_with_groups_that_it_began_without(tmp_path: Path) 
     rows = opinions()
     grouped = replace(rows, frame=rows.frame.with_columns(group=rows.frame["text"]))
     with pytest.raises(UsageError, match=r"the groups of the training rows \(new\)"):
-        train_classifier(Sources(train=grouped), recipe(), out=tmp_path, resume=True)
+        train_model(Sources(train=grouped), recipe(), out=tmp_path, resume=True)
 
 
 @pytest.mark.parametrize("kind", ["body", "encoder"])
@@ -284,18 +284,18 @@ def test_the_files_of_a_body_may_be_gone_but_not_change(kind: str, tmp_path: Pat
     given = recipe()
     given = given.model_copy(update={"model": given.model.model_copy(update={"body": body})})
     with pytest.raises(InterruptedTraining):
-        train_classifier(Sources(train=opinions()), given, out=out, observer=interrupt_after(3))
+        train_model(Sources(train=opinions()), given, out=out, observer=interrupt_after(3))
     (name,) = files.glob("config.json") if kind == "encoder" else files.glob("body.json")
     before = name.read_text()
     name.write_text(f"{before} ")
     with pytest.raises(UsageError, match=f"other data or settings: the files of the {kind} changed. Resume"):
-        train_classifier(Sources(train=opinions()), given, out=out, resume=True)
+        train_model(Sources(train=opinions()), given, out=out, resume=True)
     name.write_text(before)
     shutil.rmtree(files)
     if kind == "body":
         with pytest.raises(UsageError, match="there is no body"):
-            train_classifier(Sources(train=opinions()), given, out=out, overwrite=True)
-    resumed = train_classifier(Sources(train=opinions()), given, out=out, resume=True)
+            train_model(Sources(train=opinions()), given, out=out, overwrite=True)
+    resumed = train_model(Sources(train=opinions()), given, out=out, resume=True)
     assert list(resumed.readers) == [kind]
 
 
@@ -309,7 +309,7 @@ def test_a_damaged_record_of_the_run_is_one_sentence(record: str | None, tmp_pat
         (checkpoint / "run.json").write_text(record)
     before = (checkpoint / "state.safetensors").read_bytes()
     with pytest.raises(GlassformerError, match=r"run\.json is damaged or missing .*`overwrite=True`"):
-        train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+        train_model(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert (checkpoint / "state.safetensors").read_bytes() == before
 
 
@@ -320,7 +320,7 @@ def test_a_changed_record_of_the_run_is_noticed(tmp_path: Path) -> None:
     record.write_text(record.read_text().replace("\n", " "))
     assert verify(tmp_path).damaged == ["checkpoint/run.json"]
     with pytest.raises(GlassformerError, match=r"run\.json is damaged or missing \(its checksum differs\)"):
-        train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+        train_model(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -328,10 +328,10 @@ def test_a_changed_record_of_the_run_is_noticed(tmp_path: Path) -> None:
     [("store.json", b"{"), ("store.json", b"[]"), ("offsets.npy", b""), ("offsets.npy", b"x"), ("tokens.bin", b"")],
 )
 def test_damaged_encoded_texts_are_encoded_again(name: str, content: bytes, tmp_path: Path) -> None:
-    whole = train_classifier(Sources(train=opinions()), recipe())
+    whole = train_model(Sources(train=opinions()), recipe())
     interrupted(tmp_path)
     (tmp_path / "checkpoint" / "train" / name).write_bytes(content)
-    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    resumed = train_model(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
 
 
@@ -353,20 +353,20 @@ def test_tokens_that_the_vocabulary_lacks_are_encoded_again(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["train/tokens.bin", "train/offsets.npy", "tokenizer.json"])
 def test_changed_bytes_of_a_run_are_made_again(name: str, tmp_path: Path) -> None:
     """They would be read as other tokens, and the resumed run would end as another model."""
-    whole = train_classifier(Sources(train=opinions()), recipe())
+    whole = train_model(Sources(train=opinions()), recipe())
     interrupted(tmp_path)
     path = tmp_path / "checkpoint" / name
     content = path.read_bytes()
     path.write_bytes(flipped(content, len(content) - 10))
     assert f"checkpoint/{name}" in verify(tmp_path).damaged
-    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    resumed = train_model(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
 
 
 @pytest.mark.parametrize("lost", ["state.safetensors", "tokenizer.json", "train/store.json"])
 def test_a_run_killed_early_is_resumed_from_what_is_there(lost: str, tmp_path: Path) -> None:
-    whole = train_classifier(Sources(train=opinions()), recipe())
+    whole = train_model(Sources(train=opinions()), recipe())
     interrupted(tmp_path)
     (tmp_path / "checkpoint" / lost).unlink()
-    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    resumed = train_model(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])

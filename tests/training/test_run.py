@@ -19,13 +19,15 @@ from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import from_memory, train_classifier
+from glassformer.targets.labels.training import from_memory
+from glassformer.targets.number.held_out import unseen_figures
 from glassformer.training import preparation
 from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
 from glassformer.training.out_folder import prepare_out
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_model
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
 OURS = '{"format": "glassformer-classifier"}'
@@ -73,7 +75,7 @@ def test_overwrite_leaves_files_alone_that_are_not_of_a_model_of_ours(content: d
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     with pytest.raises(UsageError, match=r"`overwrite=True` replaces nothing else; choose a folder that is new"):
-        train_classifier(Sources(train=opinions(120)), recipe(), out=tmp_path, overwrite=True)
+        train_model(Sources(train=opinions(120)), recipe(), out=tmp_path, overwrite=True)
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == content.keys()
     assert all((tmp_path / name).read_text() == text for name, text in content.items())
 
@@ -88,7 +90,7 @@ def test_out_must_be_a_folder(tmp_path: Path) -> None:
 def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
     source = SourceConfig(train="reviews.csv")
     small = recipe(epochs=6, learning_rate=0.02)
-    trained = train_classifier(Sources(train=opinions(120)), small, source=source, out=tmp_path / "runs" / "one")
+    trained = train_model(Sources(train=opinions(120)), small, source=source, out=tmp_path / "runs" / "one")
     folder = tmp_path / "runs" / "one"
     assert {path.name for path in folder.iterdir()} == {
         "README.md",
@@ -116,7 +118,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
 
 
 def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
-    trained = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path)
+    trained = train_model(Sources(train=opinions()), recipe(), out=tmp_path)
     card = (tmp_path / "README.md").read_text()
     best = trained.metrics["best"]
     parameters = parameter_count(SMALL, trained.tokenizer.vocab_size, 2)
@@ -137,7 +139,7 @@ def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
 
 def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
     whole = recipe().model_copy(update={"validation": ValidationConfig(fraction=0)})
-    trained = train_classifier(Sources(train=opinions()), whole, out=tmp_path)
+    trained = train_model(Sources(train=opinions()), whole, out=tmp_path)
     card = (tmp_path / "README.md").read_text()
     assert "No rows were held out" in card
     assert "not calibrated" in card
@@ -147,12 +149,14 @@ def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
 
 def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
     validation = opinions(30, first=200, source="held_out.csv")
-    trained = train_classifier(Sources(train=opinions(80), validation=validation), recipe(), out=tmp_path)
+    trained = train_model(Sources(train=opinions(80), validation=validation), recipe(), out=tmp_path)
     answers = Predictor(trained).answer(validation.frame["text"].to_list())
     assert answers.unseen is not None
     assert trained.config.unlike is not None
     labels = trained.config.label_set.encode(validation)
-    expected = HeldOutAnswers.of(answers, answers.unseen, threshold=trained.config.unlike.threshold, labels=labels)
+    expected = HeldOutAnswers.of(
+        answers, labels=labels, **unseen_figures(answers.unseen, trained.config.unlike.threshold)
+    )
     found = HeldOutAnswers.model_validate(load_model(tmp_path, CLASSIFIER).metrics["held_out_answers"])
     assert found.confidence is not None
     assert expected.confidence is not None
@@ -167,7 +171,7 @@ def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
     assert found.thresholds.label_probability == pytest.approx(expected.thresholds.label_probability, abs=3e-6)
     assert found.thresholds.wrong is not None
     assert found.thresholds.wrong[-1] == sum(
-        answer != label for answer, label in zip(answers.read(), validation.frame["label"], strict=True)
+        answer != label for answer, label in zip(answers.named, validation.frame["label"], strict=True)
     )
 
 
@@ -177,7 +181,7 @@ def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> Non
     wrong = [("bad", "good")[(number + (number % 5 == 0)) % 2] for number in range(50)]
     validation = table(held_out.frame["text"].to_list(), wrong, source="held_out.csv")
     small = recipe(epochs=4, learning_rate=0.02)
-    trained = train_classifier(Sources(train=train, validation=validation), small, out=tmp_path)
+    trained = train_model(Sources(train=train, validation=validation), small, out=tmp_path)
 
     def fitted(rows: Table) -> float:
         texts, labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
@@ -193,10 +197,10 @@ def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> Non
 
 
 def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
-    train_classifier(Sources(train=opinions()), recipe(), out=tmp_path)
+    train_model(Sources(train=opinions()), recipe(), out=tmp_path)
     with pytest.raises(UsageError, match="already holds a model"):
-        train_classifier(Sources(train=opinions(70)), recipe(), out=tmp_path)
-    train_classifier(Sources(train=opinions(70)), recipe(), out=tmp_path, overwrite=True)
+        train_model(Sources(train=opinions(70)), recipe(), out=tmp_path)
+    train_model(Sources(train=opinions(70)), recipe(), out=tmp_path, overwrite=True)
     assert load_model(tmp_path, CLASSIFIER).config.data["rows"] == 56
 
 
@@ -205,7 +209,7 @@ def test_texts_of_the_test_table_are_never_trained_on() -> None:
     shared = train.frame["text"].to_list()[:7]
     test = table([f" {text} " for text in shared], ["good"] * 7, source="test.csv")
     seen: list[Splits] = []
-    trained = train_classifier(
+    trained = train_model(
         Sources(train=train, test=test), recipe(), on_prepared=lambda prepared: seen.append(prepared.splits)
     )
     validation = seen[0].validation
@@ -224,15 +228,15 @@ def test_texts_of_the_test_table_are_never_trained_on() -> None:
 
 def test_the_vocabulary_is_of_the_training_rows_alone() -> None:
     validation = table(["the plot was zebra", "the cast was zebra"] * 3, ["good", "bad"] * 3, source="validation.csv")
-    trained = train_classifier(Sources(train=opinions(), validation=validation), recipe())
+    trained = train_model(Sources(train=opinions(), validation=validation), recipe())
     assert "plot" in trained.tokenizer.vocabulary()
     assert "zebra" not in trained.tokenizer.vocabulary()
     assert trained.config.data["validation_rows"] == 6
 
 
 def test_with_and_without_a_folder_is_the_same_model(tmp_path: Path) -> None:
-    kept = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path)
-    free = train_classifier(Sources(train=opinions()), recipe())
+    kept = train_model(Sources(train=opinions()), recipe(), out=tmp_path)
+    free = train_model(Sources(train=opinions()), recipe())
     weights = free.model.state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in kept.model.state_dict().items())
 
@@ -242,7 +246,7 @@ def test_several_labels_per_text(tmp_path: Path) -> None:
     texts = [f"about {' and '.join(topics[i % 4]) or 'nothing'} number {i}" for i in range(160)]
     many = table(texts, [topics[i % 4] for i in range(160)])
     small = recipe(epochs=15, learning_rate=0.02, class_weights="balanced")
-    trained = train_classifier(Sources(train=many), small, out=tmp_path)
+    trained = train_model(Sources(train=many), small, out=tmp_path)
     assert trained.config.target.multilabel
     answers = Predictor.load(tmp_path).answer(["about plot", "about cast and plot", "about nothing"])
     assert [sorted(labels) for labels in answers.predictions()] == [["plot"], ["cast", "plot"], []]
@@ -253,7 +257,7 @@ def test_balanced_weights_answer_for_the_rare_class() -> None:
     texts = [f"word {i}" for i in range(100)]
     skewed = table(texts, ["rare" if i % 10 == 0 else "usual" for i in range(100)])
     none, balanced = (
-        train_classifier(Sources(train=skewed), recipe(class_weights=kind, epochs=4)) for kind in ("none", "balanced")
+        train_model(Sources(train=skewed), recipe(class_weights=kind, epochs=4)) for kind in ("none", "balanced")
     )
     rare = [Predictor(trained).answer(["word"]).probs[0, 0] for trained in (none, balanced)]
     assert rare[1] > rare[0] + 0.1
@@ -261,14 +265,14 @@ def test_balanced_weights_answer_for_the_rare_class() -> None:
 
 def test_a_table_of_weights_must_have_the_labels() -> None:
     with pytest.raises(UsageError, match=r"class_weights names the labels \['bad', 'god'\]"):
-        train_classifier(Sources(train=opinions()), recipe(class_weights={"bad": 1.0, "god": 2.0}))
+        train_model(Sources(train=opinions()), recipe(class_weights={"bad": 1.0, "god": 2.0}))
 
 
 def test_a_design_for_one_label_refuses_several() -> None:
     several = table(["a film", "a play", "a song"] * 4, [["good"], ["good", "long"], []] * 4)
     one_label = load_recipe("sentiment140", overrides={"model.n_layers": 1, "validation.fraction": 0.0})
     with pytest.raises(UsageError, match=r"'sentiment140' answers with one label per text"):
-        train_classifier(Sources(train=several), one_label)
+        train_model(Sources(train=several), one_label)
 
 
 def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
@@ -292,7 +296,7 @@ def diverging(monkeypatch: pytest.MonkeyPatch, step: int) -> Memory:
 def test_not_a_number_leaves_the_best_model_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     observer = diverging(monkeypatch, 8)  # in the second epoch of five steps
     with pytest.raises(NotANumberError, match=f"weights head.bias .* The model of epoch 1, .* is in {tmp_path}"):
-        train_classifier(Sources(train=opinions()), recipe(epochs=4), out=tmp_path, observer=observer)
+        train_model(Sources(train=opinions()), recipe(epochs=4), out=tmp_path, observer=observer)
     loaded = load_model(tmp_path, CLASSIFIER)
     assert loaded.metrics["best_epoch"] == 1
     assert all(tensor.isfinite().all() for tensor in loaded.model.state_dict().values())
@@ -301,21 +305,21 @@ def test_not_a_number_leaves_the_best_model_so_far(tmp_path: Path, monkeypatch: 
 
 def test_not_a_number_before_any_epoch_leaves_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotANumberError, match="after step 2"):
-        train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, observer=diverging(monkeypatch, 2))
+        train_model(Sources(train=opinions()), recipe(), out=tmp_path, observer=diverging(monkeypatch, 2))
     with pytest.raises(GlassformerError):
         load_model(tmp_path, CLASSIFIER)
 
 
 def test_data_that_cannot_be_learned_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least two classes"):
-        train_classifier(Sources(train=table(["a", "b"], ["x", "x"])), recipe(), out=tmp_path / "out")
+        train_model(Sources(train=table(["a", "b"], ["x", "x"])), recipe(), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_the_caller_hears_of_the_splits_and_the_size() -> None:
     heard: list[Prepared] = []
     few = recipe(batch_size=7, min_steps_per_epoch=15)
-    trained = train_classifier(Sources(train=opinions()), few, on_prepared=heard.append)
+    trained = train_model(Sources(train=opinions()), few, on_prepared=heard.append)
     assert heard[0].splits.train.frame.height == 48
     assert heard[0].parameters == sum(parameter.numel() for parameter in trained.model.parameters())
     assert heard[0].passes == 3  # of 7 steps each
@@ -324,12 +328,12 @@ def test_the_caller_hears_of_the_splits_and_the_size() -> None:
 def test_every_tokenizer_trains_a_model(tmp_path: Path) -> None:
     for kind in ("character", "byte", "bpe", "wordpiece", "unigram"):
         changed = recipe(epochs=1).model_dump() | {"tokenizer": {"kind": kind, "vocab_size": 300}}
-        train_classifier(Sources(train=opinions()), Recipe.model_validate(changed), out=tmp_path / kind)
+        train_model(Sources(train=opinions()), Recipe.model_validate(changed), out=tmp_path / kind)
         assert Predictor.load(tmp_path / kind).answer(["the plot was lovely"]).probs.shape == (1, 2)
 
 
 def test_the_python_interface_keeps_the_callers_labels() -> None:
-    trained = train_classifier(Sources(train=opinions()), recipe(epochs=1))
+    trained = train_model(Sources(train=opinions()), recipe(epochs=1))
     trained = from_memory(trained, (False, True), fold_labels=False, label_columns=None)
     assert Predictor(trained).answer(["the plot was lovely"]).predictions()[0] in (False, True)
 
@@ -337,11 +341,11 @@ def test_the_python_interface_keeps_the_callers_labels() -> None:
 def test_a_vocabulary_that_misses_most_words_is_said() -> None:
     names = [f"name{i} common" for i in range(40)]
     heard = Memory()
-    train_classifier(Sources(train=table(names, ["bad", "good"] * 20)), recipe(epochs=1), observer=heard)
+    train_model(Sources(train=table(names, ["bad", "good"] * 20)), recipe(epochs=1), observer=heard)
     assert any("50% of the training tokens occur too seldom" in message for message in heard.messages)
 
     known = Memory()
-    train_classifier(Sources(train=opinions(40)), recipe(epochs=1), observer=known)
+    train_model(Sources(train=opinions(40)), recipe(epochs=1), observer=known)
     assert not known.messages
 
 
@@ -352,12 +356,12 @@ def test_such_a_vocabulary_is_said_only_of_a_transformer_that_answers(
     monkeypatch.setattr(FolderConfig, "asked", ("counting", "transformer") if asked else ("counting",))
     names, heard = [f"name{i} common" for i in range(40)], Memory()
     beside = recipe(epochs=1).model_dump() | {"model": SMALL.model_copy(update={"counting": "tfidf"})}
-    train_classifier(Sources(train=table(names, ["bad", "good"] * 20)), Recipe.model_validate(beside), observer=heard)
+    train_model(Sources(train=table(names, ["bad", "good"] * 20)), Recipe.model_validate(beside), observer=heard)
     assert any("occur too seldom" in message for message in heard.messages) is asked
 
 
 def test_a_refused_run_leaves_nothing_to_resume(tmp_path: Path) -> None:
     unknown_label = table(["a text", "another text"], ["good", "middling"])
     with pytest.raises(UsageError, match="middling"):
-        train_classifier(Sources(train=opinions(40), validation=unknown_label), recipe(epochs=1), out=tmp_path / "one")
+        train_model(Sources(train=opinions(40), validation=unknown_label), recipe(epochs=1), out=tmp_path / "one")
     assert not (tmp_path / "one" / "checkpoint").exists()

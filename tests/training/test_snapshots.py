@@ -21,11 +21,11 @@ from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
 from glassformer.tracing.snapshot import take
 from glassformer.tracing.time_lapse import TimeLapse
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_model
 from glassformer.training.snapshots import Snapshots
 from tests.training.samples import Memory, opinions, recipe, table
 
@@ -37,7 +37,7 @@ def run(
     settings: Recipe | None = None, number: int = 5, sources: Sources = SOURCES, **more: Any
 ) -> tuple[TrainedModel, TimeLapse]:
     snapshots = Snapshots(number)
-    trained = train_classifier(sources, settings or recipe(epochs=4), snapshots=snapshots, **more)
+    trained = train_model(sources, settings or recipe(epochs=4), snapshots=snapshots, **more)
     assert snapshots.time_lapse is not None
     return trained, snapshots.time_lapse
 
@@ -76,7 +76,7 @@ def test_a_number_and_rows_of_several_inputs_are_watched(tmp_path: Path) -> None
 
 
 def test_training_is_the_same_with_and_without_snapshots() -> None:
-    without = train_classifier(SOURCES, recipe(epochs=4, token_dropout=0.3))
+    without = train_model(SOURCES, recipe(epochs=4, token_dropout=0.3))
     taken, _ = run(recipe(epochs=4, token_dropout=0.3))
     weights = taken.model.state_dict()
     for name, tensor in without.model.state_dict().items():
@@ -231,7 +231,7 @@ def test_kept_snapshots_that_are_nonsense_are_taken_anew(name: str, stopped: Pat
 def test_a_model_that_replaces_another_takes_its_snapshots_away(tmp_path: Path) -> None:
     run(out=tmp_path / "m")
     assert json.loads((tmp_path / "m" / "snapshots" / "snapshots.json").read_text("utf-8"))["held_out"]
-    train_classifier(SOURCES, recipe(epochs=1), out=tmp_path / "m", overwrite=True)
+    train_model(SOURCES, recipe(epochs=1), out=tmp_path / "m", overwrite=True)
     assert not (tmp_path / "m" / "snapshots").exists()
 
 

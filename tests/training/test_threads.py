@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from glassformer.data.sources import Sources
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import threads
+from glassformer.training.run import train_model
 from tests.training.samples import Memory, opinions, recipe
 
 
@@ -35,7 +35,7 @@ def test_small_steps_take_one_thread(case: str, monkeypatch: pytest.MonkeyPatch)
     if case == "asked":
         monkeypatch.setenv("OMP_NUM_THREADS", "2")
     observer = Counts()
-    train_classifier(Sources(train=opinions(60)), recipe(epochs=1), observer=observer)
+    train_model(Sources(train=opinions(60)), recipe(epochs=1), observer=observer)
     assert observer.threads == ({1} if case == "small" else {2})
     assert ("computing with one thread in place of 2" in "".join(observer.messages)) is (case == "small")
     assert torch.get_num_threads() == 2

@@ -15,11 +15,11 @@ from glassformer.data.wording import about
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.body.learning import learn_body
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import time_plan
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.preparation import check_minutes, prepare
 from glassformer.training.recipe import Recipe, load_recipe, with_settings
+from glassformer.training.run import train_model
 from glassformer.training.time_plan import (
     Pace,
     PretrainingPace,
@@ -196,21 +196,21 @@ def test_the_plan_is_plain_settings(
     planned(monkeypatch, pace, pretraining)
     rows, memory = Sources(train=opinions(60)), Memory()
     own_words = TokenizerConfig(min_frequency=1)  # each text has a word of its own, which a fold does not learn
-    trained = train_classifier(rows, with_words(min_rows, own_words), minutes=100, observer=memory)
+    trained = train_model(rows, with_words(min_rows, own_words), minutes=100, observer=memory)
     assert trained.metrics["time_plan"]["settings"] == settings
     assert trained.metrics["time_plan"]["minutes"] == 100
     assert len([message for message in memory.messages if message.startswith("time: 100 minutes. Counting")]) == 1
-    assert_same(trained, train_classifier(rows, with_settings(with_words(min_rows, own_words), settings)))
+    assert_same(trained, train_model(rows, with_settings(with_words(min_rows, own_words), settings)))
 
 
 def test_what_is_measured_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_plan, "_PROBE", (0.0, 0.05, 0.05))
     rows, memory = Sources(train=opinions(59)), Memory()  # rows that no other test has fitted: see tests/fits.py
-    trained = train_classifier(rows, chosen(min_rows=2000), minutes=600, observer=memory)
+    trained = train_model(rows, chosen(min_rows=2000), minutes=600, observer=memory)
     assert trained.metrics["time_plan"]["settings"] == {}
     assert 0 <= trained.metrics["time_plan"]["expected_minutes"] < 5  # of so few rows it may round to 0
     assert "(5 trainings: the table is cross-fitted)" in "".join(memory.messages)
-    assert_same(trained, train_classifier(rows, chosen(min_rows=2000)))
+    assert_same(trained, train_model(rows, chosen(min_rows=2000)))
 
 
 def test_a_pace_is_that_of_the_run() -> None:
@@ -233,11 +233,11 @@ def test_a_pace_is_that_of_the_run() -> None:
 def test_unlabelled_texts_without_time_for_them_are_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     planned(monkeypatch, FAST, READ)
     given = Sources(train=opinions(60), unlabelled=(more(),))
-    read = train_classifier(given, chosen(), minutes=100)
+    read = train_model(given, chosen(), minutes=100)
     assert read.config.data["pretraining"]["unlabelled_texts"] == 40
     planned(monkeypatch, SLOW)
     memory = Memory()
-    assert "pretraining" not in train_classifier(given, chosen(), minutes=100, observer=memory).config.data
+    assert "pretraining" not in train_model(given, chosen(), minutes=100, observer=memory).config.data
     assert "Of the 40 unlabelled texts, only the words are used, for the vocabulary" in "".join(memory.messages)
 
 
@@ -256,7 +256,7 @@ def test_the_time_of_continuing_word_vectors_counts(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(time_plan, "decide", decided)
     monkeypatch.setattr("glassformer.training.readers.learn_body", slow)
     with_body = chosen().model_copy(update={"model": BOTH.model_copy(update={"body": "english"})})
-    train_classifier(Sources(train=opinions(60), unlabelled=(more(),)), with_body, minutes=100)
+    train_model(Sources(train=opinions(60), unlabelled=(more(),)), with_body, minutes=100)
     (now,) = seen
     assert now.readers == ("counting", "body")
     assert now.beside is not None
@@ -267,17 +267,17 @@ def test_the_time_of_continuing_word_vectors_counts(monkeypatch: pytest.MonkeyPa
 def test_a_resumed_run_keeps_its_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000)
     planned(monkeypatch, Pace(steps=(10,), step=11.9 * 60, answering=0.0))
-    whole = train_classifier(rows, settings, minutes=100)
+    whole = train_model(rows, settings, minutes=100)
     stop = Memory(lambda step: signal.raise_signal(signal.SIGINT) if step == 11 else None)
     with pytest.raises(InterruptedTraining):
-        train_classifier(rows, settings, minutes=100, out=tmp_path, observer=stop)
+        train_model(rows, settings, minutes=100, out=tmp_path, observer=stop)
     planned(monkeypatch, SLOW)
     with pytest.raises(UsageError, match=r"minutes was 100 and is now 50"):
-        train_classifier(rows, settings, minutes=50, out=tmp_path, resume=True)
+        train_model(rows, settings, minutes=50, out=tmp_path, resume=True)
     with pytest.raises(UsageError, match=r"minutes was 100 and is now not set"):
-        train_classifier(rows, settings, out=tmp_path, resume=True)
+        train_model(rows, settings, out=tmp_path, resume=True)
     memory = Memory()
-    assert_same(train_classifier(rows, settings, minutes=100, out=tmp_path, resume=True, observer=memory), whole)
+    assert_same(train_model(rows, settings, minutes=100, out=tmp_path, resume=True, observer=memory), whole)
     assert "The transformer gets 8 steps" in "".join(memory.messages)
 
 
@@ -290,10 +290,10 @@ def test_interrupted_while_it_measures_it_keeps_the_counting_reader(
     rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000)
     monkeypatch.setattr(time_plan, "measure_pace", interrupted)
     with pytest.raises(InterruptedTraining):
-        train_classifier(rows, settings, minutes=100, out=tmp_path)
+        train_model(rows, settings, minutes=100, out=tmp_path)
     planned(monkeypatch, FAST)
     memory = Memory()
-    train_classifier(rows, settings, minutes=100, out=tmp_path, resume=True, observer=memory)
+    train_model(rows, settings, minutes=100, out=tmp_path, resume=True, observer=memory)
     assert not any("fitting the counting reader" in message for message in memory.messages)
 
 
@@ -307,7 +307,7 @@ def test_the_rows_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return encode(tokenizer, texts)
 
     monkeypatch.setattr(TextTokenizer, "encode", told)
-    train_classifier(Sources(train=opinions(60)), chosen(), minutes=100)
+    train_model(Sources(train=opinions(60)), chosen(), minutes=100)
     assert sorted(seen) == [15, 45]
 
 
@@ -317,15 +317,15 @@ def test_a_damaged_plan_is_named(plan: str, monkeypatch: pytest.MonkeyPatch, tmp
     planned(monkeypatch, FAST)
     stop = Memory(lambda step: signal.raise_signal(signal.SIGINT) if step == 3 else None)
     with pytest.raises(InterruptedTraining):
-        train_classifier(rows, chosen(), minutes=100, out=tmp_path, observer=stop)
+        train_model(rows, chosen(), minutes=100, out=tmp_path, observer=stop)
     (tmp_path / "checkpoint" / "time-plan.json").write_text(plan)
     with pytest.raises(GlassformerError, match=r"time-plan.json is damaged; start the run again with `overwrite=True`"):
-        train_classifier(rows, chosen(), minutes=100, out=tmp_path, resume=True)
+        train_model(rows, chosen(), minutes=100, out=tmp_path, resume=True)
 
 
 def test_a_model_that_cannot_be_pretrained_or_count_is_trained_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
     planned(monkeypatch, SLOW)
     published = load_recipe(overrides={"model.design": "vinh-mlp", "training.epochs": 2})
-    trained = train_classifier(Sources(train=opinions(60)), published, minutes=1)
+    trained = train_model(Sources(train=opinions(60)), published, minutes=1)
     assert trained.metrics["time_plan"]["settings"] == {"training.max_steps": 3}
     assert trained.metrics["history"][-1]["step"] == 3

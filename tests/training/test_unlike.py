@@ -12,10 +12,10 @@ from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.unlike import SEEN_FILE, ngram_hashes
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import unlike
 from glassformer.training.card import model_card
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from glassformer.training.unlike import learn_seen, threshold_of
 from tests.training.samples import SMALL, config, opinions, table
 
@@ -92,7 +92,7 @@ def test_every_kind_of_model_learns_it(multilabel: bool, design: str, min_rows: 
         model=SMALL if design == "ours" else VinhMLPConfig(),
         training=config(epochs=1),
     )
-    train_classifier(Sources(train=rows), recipe, out=tmp_path)
+    train_model(Sources(train=rows), recipe, out=tmp_path)
     trained = load_model(tmp_path, CLASSIFIER)
     assert trained.seen is not None
     answers = Predictor(trained).answer([rows.frame["text"][0], "qwertz uiop asdf"])
@@ -111,7 +111,7 @@ def test_a_model_may_keep_no_seen_words(tmp_path: Path) -> None:
     validation = ValidationConfig(fraction=0.25, min_rows=0)
     model = SMALL.model_copy(update={"counting": "nb"})
     recipe = Recipe(validation=validation, model=model, training=config(epochs=0, keep_seen_words=False))
-    train_classifier(Sources(train=opinions(60)), recipe, out=tmp_path)
+    train_model(Sources(train=opinions(60)), recipe, out=tmp_path)
     trained = load_model(tmp_path, CLASSIFIER)
     assert trained.seen is None
     assert trained.config.unlike is None

@@ -13,11 +13,11 @@ from glassformer.data.batches import ModelInputs
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training import time_plan
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.many_processes import ManyProcesses
 from glassformer.training.processes import wait_for_all
+from glassformer.training.run import train_model
 from glassformer.training.task import Examples
 from glassformer.training.training_config import PretrainingConfig
 from tests.training.samples import STILL, Memory, config, opinions, recipe, trainer
@@ -114,8 +114,8 @@ def check_pretraining_and_cross_fitting(processes: ManyProcesses, folder: Path) 
     )
     unlabelled = Documents(texts=opinions(40, first=500).frame["text"], source="more.txt")
     sources = Sources(train=opinions(), unlabelled=(unlabelled,))
-    alone = train_classifier(sources, two_stages)
-    together = train_classifier(sources, two_stages, out=folder / "together", processes=processes)
+    alone = train_model(sources, two_stages)
+    together = train_model(sources, two_stages, out=folder / "together", processes=processes)
     assert_close(together.metrics["history"], alone.metrics["history"])
     first_stage = ("texts", "tokens", "passes", "train_loss")
     records = [{name: model.config.data["pretraining"][name] for name in first_stage} for model in (together, alone)]
@@ -130,7 +130,7 @@ def check_that_there_is_one_plan_of_the_time(processes: ManyProcesses, folder: P
     """The recipe asks for more than its minutes allow, and each process measures other seconds."""
     long = recipe(epochs=100_000, min_steps_per_epoch=6)
     with patch.object(time_plan, "_PROBE", (0.01, 0.2, 0.2)):
-        trained = train_classifier(
+        trained = train_model(
             Sources(train=opinions()), long, out=folder / "planned", minutes=0.015, processes=processes
         )
     (steps,) = trained.metrics["time_plan"]["settings"].values()

@@ -1,7 +1,5 @@
 """Audit a model folder: what its files tell, and what its answers tell."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,7 +65,8 @@ def audit(
         unread = unmeasured = splits if isinstance(splits, str) else ""
         if isinstance(splits, Splits):
             say("looking for personal data in the training table")
-            traced = trace(_all_rows(splits), predictor.trained)
+            rows = pl.concat([table.frame.select("row", "text") for table in splits.tables])
+            traced = trace(rows, predictor.trained)
             try:
                 membership = measure_membership(predictor, splits, say=say)
             except CannotMeasureError as error:
@@ -121,16 +120,10 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
     splits = split_again(config, source.model_copy(update={"train": without_password(train)}), data_dir)
     if splits is None:
         raise UsageError(
-            f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out "
-            "`train=` to "
-            "audit the files alone"
+            f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out `train=` "
+            "to audit the files alone"
         )
     return splits
-
-
-def _all_rows(splits: Splits) -> pl.DataFrame:
-    tables = splits.tables
-    return pl.concat([table.frame.select("row", "text") for table in tables])
 
 
 def write_audit(folder: Path, found: Audit) -> None:

@@ -1,7 +1,5 @@
 """What the columns beside the texts hold: categories that name persons, and the limits of numbers, which do not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Read every file of a model folder as a stranger would, and list the personal data in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Try the attacks on a model: what was learned, what was not, and readers for which both are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -10,7 +8,6 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from glassformer.audit.audited_target import AuditedTarget
 from glassformer.audit.membership import (
     KNOWN_NGRAMS,
     SEEN_WORDS,
@@ -155,7 +152,8 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> dict[str, 
         device="cpu", work=None, processes=ALONE,
     )  # fmt: skip
     try:
-        lessons, rules = partial(kind.lessons, fewest=fewest), predictor.trained.readers.get("rules")
+        lessons = partial(config.target.part("training").lessons, fewest=fewest)
+        rules = predictor.trained.readers.get("rules")
         learned = learn_readers(prepared, lessons, Silent(), rules=rules)
     except UsageError as error:  # the folder of its body is gone
         raise CannotMeasureError(error.message) from error
@@ -172,7 +170,8 @@ def _of_cheap_readers(recipe: Recipe, asked: Container[str]) -> Recipe:
     return recipe.model_copy(update={"model": model})
 
 
-def _kind(predictor: Predictor) -> AuditedTarget:
+def _kind(predictor: Predictor) -> Any:
+    """Return how the answers of a model are attacked: `targets/labels/audit.py`, or that of a number."""
     return predictor.trained.config.target.part("audit")
 
 
@@ -194,13 +193,12 @@ class _Measured:
         """Try every attack that is possible."""
         say("asking the model for learned and for other texts")
         attacks = list(self._attacks())
-        of_answer = self.answers
         twins = None
-        if of_answer is not None:
+        if self.answers is not None:
             say("asking it for near copies of these texts")
             twins, by_twins = self._twins()
             attacks.append(by_twins)
-        alone = of_answer or self.by_counting
+        alone = self.answers or self.by_counting
         if alone is None:
             raise CannotMeasureError(
                 f"the model asks {_readers(self.config.asked)}, and not all of them are fitted again without some rows"
@@ -275,14 +273,8 @@ class _Measured:
     @cached_property
     def answers(self) -> list[FloatArray] | None:
         """The scores of the answers. None if they need the transformer, and it has learned both sides."""
-        if not self._can_answer:
-            return None
-        return [self._answered(texts) for texts in self.texts]
-
-    @property
-    def _can_answer(self) -> bool:
-        """Whether all readers that are asked are known not to have learned one of the sides."""
-        return {*self.config.asked} <= {*self.sides.readers, *([TRANSFORMER] if self.sides.transformer else [])}
+        known = {*self.sides.readers, *([TRANSFORMER] if self.sides.transformer else [])}  # not to have learned both
+        return [self._answered(texts) for texts in self.texts] if {*self.config.asked} <= known else None
 
     def _answered(self, texts: Sequence[str]) -> FloatArray:
         scores = {name: self._scores(name, texts) for name in self.config.asked}
@@ -295,7 +287,6 @@ class _Measured:
         for side, texts in enumerate(self.texts):
             some = texts[:_MOST_TWINS]
             copies = twins_of(some, words, copies=_COPIES, seed=side)
-
             risen.append(rises(self._answered, some, copies, partial(self._losses, side=side)))
         return compare_twins(*risen), attack("loss against near copies", self.sides.whom, *risen)
 

@@ -1,7 +1,5 @@
 """The files in the page of an export: they stand there compressed and as letters."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Turn the figures of an audit into findings: what was found, how bad it is, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
@@ -15,6 +13,7 @@ from glassformer.data.table import row_list
 from glassformer.data.wording import counted
 from glassformer.doctor.findings import Finding, Level
 from glassformer.errors import quoted
+from glassformer.evaluation.verdict import share
 from glassformer.exporting.web import PAGE_FILE
 from glassformer.readers.counting.reader import NGRAMS_FILE
 
@@ -53,8 +52,7 @@ def judge(
             check="what leaves this machine",
             level="good",
             found="nothing: glassformer sends no file, text or figure anywhere. Training, answering and this audit "
-            "work "
-            "without a network",
+            "work without a network",
         )
     )
     return tuple(findings)
@@ -137,7 +135,8 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
     ]
     if parts:
         named.append(f"vocabulary and n-grams: {', '.join(parts)}")
-    unread = [file.name for file in files if file.give_away and file.found is None and _holds_texts(file)]
+    missed = [file.name for file in files if file.give_away and file.found is None]
+    unread = [name for name in missed if PurePath(name).suffix in READABLE]
     if unread:
         yield Finding(
             check=check,
@@ -151,10 +150,6 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
         return
     level: Level = "problem" if direct else "worth knowing"
     yield Finding(check=check, level=level, found="; ".join(named), advice=_MASK)
-
-
-def _holds_texts(file: FileAudit) -> bool:
-    return PurePath(file.name).suffix in READABLE
 
 
 def _personal_columns(files: Sequence[FileAudit], columns: Columns) -> Iterator[Finding]:
@@ -206,7 +201,7 @@ def _categories(files: Sequence[FileAudit], columns: Columns) -> Iterator[Findin
 
 
 def _several(kind: str, values: int) -> str:
-    return counted(values, kind, _PLURALS.get(kind, f"{kind}s"))
+    return counted(values, kind, _PLURALS.get(kind))
 
 
 def _names(traced: Sequence[Traced]) -> Finding:
@@ -251,7 +246,7 @@ def _attack(found: Attack) -> Finding:
     return Finding(
         check=f"membership by {found.by}",
         level="worth knowing" if is_better_than_chance(found) else "good",
-        found=f"an attacker {told}: AUC {_decimals(area.value)} ({_decimals(area.low)} to {_decimals(area.high)}; "
+        found=f"an attacker {told}: AUC {share(area.value)} ({share(area.low)} to {share(area.high)}; "
         f"chance .500){caught}",
         advice=_advice(found) if is_better_than_chance(found) else "",
     )
@@ -292,7 +287,3 @@ def _twins(membership: Membership) -> Iterator[Finding]:
         f"(95% interval {twins.difference.low:.3f} to {twins.difference.high:.3f}): the wording of training texts "
         f"{'was memorised in part' if certain else 'is not known better than that of others'}",
     )
-
-
-def _decimals(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")

@@ -6,8 +6,6 @@ the area under the curve. The attack by twins compares the loss of a text with t
 2023).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

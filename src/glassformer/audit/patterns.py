@@ -1,7 +1,5 @@
 """Find personal data in a text by its form: addresses, numbers and names of users. And hide most of what was found."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable, Iterator
@@ -100,21 +98,18 @@ def _phone(value: str) -> bool:
     return _LEAST_DIGITS <= digits <= _MOST_DIGITS and (value.startswith("+") or not _DATE.search(value))
 
 
-def _any(value: str) -> bool:  # noqa: ARG001 (the pattern says it all)
-    return True
-
-
 def _home(value: str) -> bool:
     return re.split(r"[/\\]", value)[-1].casefold() not in {"shared", "public", "default"}
 
 
-# The first patterns go first: the "@" of a link is no e-mail address. Every repetition is bounded, so none is slow.
+# What they find must be valid: of `bool`, the pattern says it all. The first ones go first: the "@" of a link is no
+# e-mail address. Every repetition is bounded, so none is slow.
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], bool]], ...] = (
-    ("link with a login", re.compile(r"\b[a-z]{2,6}://[^\s/@:]{1,64}(?::[^\s/@]{0,64})?@[\w.-]{1,253}", re.I), _any),
+    ("link with a login", re.compile(r"\b[a-z]{2,6}://[^\s/@:]{1,64}(?::[^\s/@]{0,64})?@[\w.-]{1,253}", re.I), bool),
     (
         "e-mail address",
         re.compile(r"(?<![\w.+%-])\w[\w.+%-]{0,63}@(?:[\w-]{1,63}\.){1,5}[^\W\d_]{2,24}(?![\w-])"),
-        _any,
+        bool,
     ),
     (
         "home folder",
@@ -141,8 +136,8 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], bool]], ...] = (
         ),
         _phone,
     ),
-    ("user name", re.compile(r"(?<![\w@./])@\w{2,30}(?!\w)"), _any),
-    ("long number", re.compile(r"(?<![\w.,+-])\d{7,40}(?![\w-]|[.,]\d)"), _any),
+    ("user name", re.compile(r"(?<![\w@./])@\w{2,30}(?!\w)"), bool),
+    ("long number", re.compile(r"(?<![\w.,+-])\d{7,40}(?![\w-]|[.,]\d)"), bool),
 )  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")

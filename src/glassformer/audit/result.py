@@ -1,7 +1,5 @@
 """The records of an audit. They are frozen, and written to `audit.json` as they are."""
 
-from __future__ import annotations
-
 from glassformer.doctor.findings import Finding
 from glassformer.evaluation.record import Estimate, Record
 

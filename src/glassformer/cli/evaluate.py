@@ -138,7 +138,7 @@ def _show(evaluation: Evaluation) -> None:
 
     look, duel = look_of(evaluation), evaluation.duel
     show(f"{evaluation.data.source}: {counted(evaluation.metrics.rows, 'text')}\n")
-    lines = [("", *look.plain, "trained in", "answers in", "size")]
+    lines = [("", *look.PLAIN, "trained in", "answers in", "size")]
     for each in (*reversed(duel.baselines), *duel.readers, duel.model):
         cost = (seconds(each.fit_seconds), seconds(each.predict_seconds), size(each.size_bytes))
         lines.append((each.name, *look.plain_cells(each), *cost))

@@ -21,14 +21,13 @@ from glassformer.cli.there import costs_given, rules_file, table, tables
 from glassformer.cli.torchrun import join, leads
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.targets.parts import part_of
+from glassformer.targets.parts import folder_of
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.table import Dropped, Table
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.adding import Beginning
-    from glassformer.training.card import Said
     from glassformer.training.initial_weights import InitialWeights
     from glassformer.training.preparation import Prepared
     from glassformer.training.processes import Processes
@@ -231,7 +230,7 @@ def _train(
             trained = train_model(
                 begun.sources,
                 begun.recipe,
-                way=part_of(begun.source.task, "training"),
+                family=folder_of(begun.source.task),
                 source=begun.source,
                 init=begun.init,
                 out=out,
@@ -328,20 +327,20 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
     say(f"      glassformer evaluate {folder} TEST_TABLE")
 
 
-def _say_doubts(trained: TrainedModel, said: Said) -> None:
+def _say_doubts(trained: TrainedModel, said: Any) -> None:
     """Say which labels of held-out rows the model doubts, if any, and the command that checks the whole table."""
     from glassformer.data.table import row_list
     from glassformer.evaluation.doubtful_rows import labels_command
+    from glassformer.prediction.label_doubts import doubts_in
 
-    key, told_as, why = said.doubts
-    doubts = told_as.model_validate(trained.metrics[key]) if key in trained.metrics else None
-    if doubts is None or not doubts.doubtful:
+    doubts = doubts_in(trained.metrics)
+    if doubts is None:
         return
     where = "" if doubts.source == trained.config.data["source"] else f" of {doubts.source}"
     kind = "held-out row" if trained.config.data["validation_rows"] else "row"
-    have = "has" if doubts.doubtful == 1 else "have"
+    have = f"{'has' if doubts.doubtful == 1 else 'have'} {said.DOUBTED}"
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
     command = labels_command(trained.config)
     more = "" if command is None else f"; to look at such rows and mend them: `{as_flags(command)}`"
-    say(f"{said.column}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} {why} ({first}){more}")
+    say(f"{said.COLUMN}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} ({first}){more}")

@@ -1,7 +1,5 @@
 """The Python interface: a scikit-learn classifier of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -121,26 +119,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         verbose: int = 0,
         observer: Observer | None = None,
     ) -> None:
-        super().__init__(
-            preset,
-            recipe=recipe,
-            minutes=minutes,
-            init=init,
-            pretrain=pretrain,
-            unlabelled=unlabelled,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            random_state=random_state,
-            rules=rules,
-            text=text,
-            columns=columns,
-            settings=settings,
-            snapshots=snapshots,
-            keep_texts=keep_texts,
-            device=device,
-            verbose=verbose,
-            observer=observer,
-        )
+        shared = {name: value for name, value in locals().items() if name in TextEstimator._get_param_names()}
+        super().__init__(**shared)
         self.class_weight = class_weight
         self.costs = costs
         self.fold_labels = fold_labels
@@ -261,7 +241,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         if answers.multilabel and self.predictor_.trained.config.remembered.data.label_columns is not None:
             return answers.given[:, self._order].astype(int)
         if answers.multilabel:
-            return answers.read()
+            return answers.named
         return self.classes_[answers.given[:, self._order].argmax(axis=1)]
 
     def score(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
@@ -313,7 +293,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         answers = self._answer(X)
         needed: BoolArray | None = answers.needs_review if automatic is None else None
         if needed is None:
-            needed = answers.confidences() < self.predictor_.thresholds.rule(automatic or 0.9).below
+            needed = answers.confidences < self.predictor_.thresholds.rule(automatic or 0.9).below
         return needed
 
     def paths(self, X: Iterable[Any]) -> list[tuple[str, float] | None]:  # noqa: N803

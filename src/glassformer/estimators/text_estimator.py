@@ -1,7 +1,5 @@
 """What the estimators of texts share: their parameters, the reading of texts and rows, and the model folder."""
 
-from __future__ import annotations
-
 import shutil
 from abc import abstractmethod
 from collections import Counter
@@ -34,7 +32,6 @@ from glassformer.prediction.nearest import NearestTexts
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import folder_of
 from glassformer.readers.counting.unlike import NOT_KEPT, Seen
-from glassformer.targets.parts import part
 from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
@@ -131,7 +128,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
     def _train(self, sources: Sources, recipe: Recipe, named: Named, *, dropped: Table, **how: Any) -> None:
         """Train, and answer with the result. Warn of the rows of a table that are left out."""
         how |= {"device": choose_device(self.device), "observer": self._observer(), "keep_texts": self.keep_texts}
-        trained = train_model(sources, recipe, way=part(self._answers, "training"), **how)
+        trained = train_model(sources, recipe, family=self._answers, **how)
         warn_of_dropped(dropped)
         self._take(Predictor(named(trained), device=choose_device(self.device)))
         self._sources = sources

@@ -1,7 +1,5 @@
 """The Python interface: a scikit-learn regressor of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Self
 

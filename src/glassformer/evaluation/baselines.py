@@ -7,19 +7,20 @@ import unicodedata
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold
 
+from glassformer.data.inputs import SEPARATOR, values_of, without_columns
 from glassformer.evaluation.measured import Baseline, Outcome
 from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.row_features import RowFeatures
 from glassformer.targets.probabilities import one_hot
 
 INVERSE_REGULARISATIONS = (1, 4, 16, 64)
@@ -96,17 +97,15 @@ class TfidfBaseline:
     name = "TF-IDF + logistic regression"
     description = "words and word pairs, sublinear TF-IDF, L2 logistic regression"
 
-    def __init__(
-        self, n_classes: int, *, multilabel: bool = False, groups: Shaped[np.ndarray, " n"] | None = None
-    ) -> None:
+    def __init__(self, n_classes: int, *, groups: Shaped[np.ndarray, " n"] | None = None) -> None:
         self.n_classes = n_classes
-        self.multilabel = multilabel
         self.groups = groups if groups is not None and len(np.unique(groups)) > 1 else None
         self.notes: tuple[str, ...] = ()
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "TfidfBaseline":
-        """Fit to labels given as class numbers (n,), or multi-hot (n, n_classes) with `multilabel`."""
-        self.features = RowFeatures(texts, word_features)
+        """Fit to class numbers (n,), or with several labels per text to multi-hot labels (n, n_classes)."""
+        self.multilabel = labels.ndim == 2
+        self.features = RowFeatures(texts)
         self.vectorizer, features = self.features.words[0], self.features.matrix
         folds, chosen_by = self._folds(features, labels)
         c = self._choose(features, labels, folds)
@@ -130,7 +129,7 @@ class TfidfBaseline:
     def _folds(self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."]) -> tuple[Folds, str]:
         """Return rows to learn from and held-out rows, once or several times, and the words that say so."""
         rows = features.shape[0]
-        work = max(1, features.nnz * (self.n_classes if self.multilabel or self.n_classes > 2 else 1))
+        work = max(1, features.nnz * (self.n_classes if labels.ndim == 2 or self.n_classes > 2 else 1))
         if work > MOST_FOLDED:
             splitter = ShuffleSplit if self.groups is None else GroupShuffleSplit
             cut = splitter(1, test_size=1 / FOLDS, random_state=FOLDS_SEED).split(features, groups=self.groups)
@@ -141,7 +140,7 @@ class TfidfBaseline:
             n_folds = min(FOLDS, len(np.unique(self.groups)))
             whole = list(GroupKFold(n_folds).split(features, groups=self.groups))
             return whole, f"by {n_folds}-fold cross-validation of whole groups"
-        stratified = not self.multilabel
+        stratified = labels.ndim == 1
         n_folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].max()) if stratified else rows)
         if n_folds < 2:
             return [], "as there are too few rows to choose it"
@@ -159,7 +158,7 @@ class TfidfBaseline:
             count = 0
             for learned, held_out in folds:
                 probs = self._answer(self._fit_models(features[learned], labels[learned], c), features[held_out])
-                count += int(correct_rows(probs, labels[held_out], multilabel=self.multilabel).sum())
+                count += int(correct_rows(probs, labels[held_out]).sum())
             return count
 
         with warnings.catch_warnings():
@@ -169,7 +168,7 @@ class TfidfBaseline:
     def _fit_models(
         self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."], c: float
     ) -> "list[LogisticRegression | int]":
-        targets = list((labels > 0).T) if self.multilabel else [labels]
+        targets = list((labels > 0).T) if labels.ndim == 2 else [labels]
         return [_fit_one(features, target, c) for target in targets]
 
     def _answer(
@@ -178,6 +177,51 @@ class TfidfBaseline:
         if self.multilabel:
             return np.stack([_spread(model, features, 2)[:, 1] for model in models], axis=1)
         return _spread(models[0], features, self.n_classes)
+
+
+class RowFeatures:
+    """Learns the words and values of rows (see `data/inputs.py`). A plain text is a row of one text.
+
+    Attributes:
+        words: the vectorizer of each text that is not blank in all rows.
+        matrix: the features of the rows that were learned.
+    """
+
+    def __init__(self, rows: Sequence[str]) -> None:
+        self._texts = 1 + max((row.count(SEPARATOR) for row in rows), default=0)
+        fields = self._fields(rows)
+        self._filled = [number for number, texts in enumerate(fields) if len(fields) == 1 or any(map(str.strip, texts))]
+        fitted = [word_features(fields[number]) for number in self._filled]
+        self.words = [vectorizer for vectorizer, _ in fitted]
+        matrices = [matrix for _, matrix in fitted]
+        values = [values_of(row) for row in rows]
+        self._values = CountVectorizer(analyzer=list, binary=True, dtype=np.float32) if any(values) else None
+        if self._values is not None:
+            matrices.append(self._values.fit_transform(values))
+        self.matrix = _joined(matrices)
+
+    def of(self, rows: Sequence[str]) -> csr_matrix:
+        fields = self._fields(rows)
+        matrices = [words.transform(fields[number]) for words, number in zip(self.words, self._filled, strict=True)]
+        if self._values is not None:
+            matrices.append(self._values.transform([values_of(row) for row in rows]))
+        return _joined(matrices)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size in bytes: the names of all features as UTF-8, idf as float32."""
+        names = [name for vectorizer in self.words for name in vectorizer.vocabulary_]
+        names += [] if self._values is None else list(self._values.vocabulary_)
+        return sum(len(name.encode()) for name in names) + 4 * sum(len(each.idf_) for each in self.words)
+
+    def _fields(self, rows: Sequence[str]) -> list[list[str]]:
+        """Return the texts of each row, by their number."""
+        texts = [without_columns(row).split(SEPARATOR) for row in rows]
+        return [[each[number] if number < len(each) else "" for each in texts] for number in range(self._texts)]
+
+
+def _joined(matrices: Sequence[Any]) -> csr_matrix:
+    return matrices[0] if len(matrices) == 1 else hstack(matrices, format="csr")
 
 
 def word_features(texts: Sequence[str]) -> tuple[TfidfVectorizer, csr_matrix]:

@@ -1,7 +1,5 @@
 """The labels of training that a model doubts, with their texts if the training table can still be read."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 
@@ -13,27 +11,23 @@ from glassformer.data.splits import Splits
 from glassformer.data.wording import in_option
 from glassformer.evaluation.weak_spots import DoubtfulRows
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import Doubts
+from glassformer.prediction.label_doubts import doubts_in
 from glassformer.prediction.model_folder import TrainedModel
 
 _LONGEST_TEXT = 320  # characters
 
 
 def doubtful_rows(
-    trained: TrainedModel,
-    key: str,
-    told_as: type[Doubts[Any]],
-    found_as: type[DoubtfulRows[Any]],
-    seen: Splits | str,
+    trained: TrainedModel, found_as: type[DoubtfulRows[Any]], seen: Splits | str
 ) -> DoubtfulRows[Any] | None:
     """Return the doubtful rows that the model folder remembers, or None if there are none.
 
     Args:
-        told_as, found_as: their records there, and in the result.
+        found_as: their record in the result.
         seen: the rows that the model was trained and validated on, or why they cannot be read.
     """
-    doubts = told_as.model_validate(trained.metrics[key]) if key in trained.metrics else None
-    if doubts is None or not doubts.doubtful:
+    doubts = doubts_in(trained.metrics)
+    if doubts is None:
         return None
     rows = None if isinstance(seen, str) else (seen.validation or seen.train).frame
     return found_as(

@@ -1,7 +1,5 @@
 """Whether rows differ from those of before by more than chance explains: figures of both, and what moved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How later rows differ from earlier ones, as a table: labels or numbers, length, words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,19 +1,20 @@
 """Assemble an evaluation from the answers of a model and of baselines to the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import JsonValue
 
-from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, ReaderOutcome
-from glassformer.evaluation.result import Comparison, Contestant, DataSummary, DroppedRows, Duel, Machine
+from glassformer.errors import UsageError
+from glassformer.evaluation.measured import Alone, MeasuredRows, Outcome
+from glassformer.evaluation.record import Machine
+from glassformer.evaluation.result import Comparison, Contestant, DataSummary, DroppedRows, Duel
 from glassformer.evaluation.verdict import TWO_READERS, capital, is_clear, numbers_of, share
 from glassformer.prediction.answering_config import named
 
-_NOT_MEASURED = Cost()
+_NO_READERS: Alone = {}
+_A_READER = "a reader of another package"
 
 
 def evaluate(
@@ -22,29 +23,34 @@ def evaluate(
     data: DataSummary,
     model: Mapping[str, JsonValue],
     baselines: Sequence[Outcome] = (),
-    readers: Sequence[ReaderOutcome] = (),
-    cost: Cost = _NOT_MEASURED,
+    readers: Alone = _NO_READERS,
     dropped: Sequence[DroppedRows] = (),
     notes: Sequence[str] = (),
     command: str = "",
+    **cost: Any,
 ) -> Any:
     """Measure a model and the baselines on the same rows. Return the evaluation of this kind of answer.
 
     Args:
         model: facts about the model for the report: name, preset, parameters, versions, ….
         baselines: the verdict compares the model with the best one.
+        cost: what is known of the model's (see `Outcome`).
+
+    Raises:
+        UsageError: there are no rows.
     """
     alone = [
-        Outcome(name=f"{named(each.reader)} alone", description=each.description, answers=each.answers)
-        for each in readers
-        if each.answers is not None
+        Outcome(name=f"{named(name)} alone", description=rows.readers_in_words.get(name, _A_READER), answers=answers)
+        for name, answers in readers.items()
+        if answers is not None
     ]
-    rows.check({each.name: each.answers for each in (*baselines, *alone)})
+    if not len(rows.truth):
+        raise UsageError("There is no labelled row to evaluate on; give a table with at least one text and its label.")
     own = Outcome(
         name=TWO_READERS if readers else rows.transformer,
         description=str(model.get("name", "")),
         answers=rows.answers,
-        **vars(cost),
+        **cost,
     )
     contestant = rows.contestant(own)
     return rows.record(
@@ -67,11 +73,11 @@ def _duel(
     rows: MeasuredRows,
     model: Any,
     baselines: Sequence[Outcome],
-    readers: Sequence[ReaderOutcome],
+    readers: Alone,
     alone: Sequence[Outcome],
 ) -> Duel[Any, Any]:
     """Compare the model with each baseline, and with each of its readers if it asks several."""
-    answering = {each.reader for each in readers if each.answers is not None}
+    answering = {name for name, answers in readers.items() if answers is not None}
     linear = bool(answering) and answering <= {"counting", "body"}
     contestants = [rows.contestant(each) for each in baselines]
     against = [
@@ -97,7 +103,7 @@ def _duel(
 
 
 def which_reader_decides(
-    readers: Sequence[ReaderOutcome],
+    readers: Alone,
     model: Contestant[Any],
     alone: Sequence[Contestant[Any]],
     comparisons: Sequence[Comparison],
@@ -105,8 +111,8 @@ def which_reader_decides(
     """Say which reader decides on these rows, and whether the other one adds more than noise. None without readers."""
     if not readers:
         return None
-    asked = [named(each.reader) for each in readers if each.answers is not None]
-    silent = [named(each.reader) for each in readers if each.answers is None]
+    asked = [named(name) for name, answers in readers.items() if answers is not None]
+    silent = [named(name) for name, answers in readers.items() if answers is None]
     unshown = f"no held-out training rows showed that {' or '.join(silent)} adds anything."
     if len(asked) == 1:
         return f"The model answers by {asked[0]} alone: {unshown}"

@@ -1,7 +1,5 @@
 """Measure a model folder on a labelled table, and compare it with baselines trained on all rows that the model saw."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +28,7 @@ from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import Side, drift_table, some_rows
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, measures_of
+from glassformer.evaluation.measured import MeasuredRows, Outcome, doubts_of, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import TOO_GOOD, counted_of, effect_of, seen_rows, shared, split_again
@@ -105,7 +103,7 @@ def evaluate_model(
     say("explaining the worst errors")
     part = measures_of(config)
     errors = part.explained(predictor, found.worst_errors)
-    more = {"robustness": changes, "worst_errors": errors, **part.doubts(trained, seen)}
+    more = {"robustness": changes, "worst_errors": errors, **doubts_of(trained, seen)}
     found = found.model_copy(update=more)
     return found.model_copy(update={"next_steps": part.next_steps(found, config, folder)})
 
@@ -194,11 +192,9 @@ def measure_model(
         model=model_summary(trained, folder),
         baselines=baselines,
         readers=part.readers(predictor, scores, len(texts)),
-        cost=Cost(
-            fit_seconds=config.training_seconds,
-            predict_seconds=predict_seconds,
-            size_bytes=sum(path.stat().st_size for path in (*map(folder.joinpath, names), *files_of_readers(folder))),
-        ),
+        fit_seconds=config.training_seconds,
+        predict_seconds=predict_seconds,
+        size_bytes=sum(path.stat().st_size for path in (*map(folder.joinpath, names), *files_of_readers(folder))),
         dropped=dropped_rows(table),
         notes=notes,
         command=command,
@@ -266,7 +262,7 @@ def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Tab
     notes = []
     if both := shared(measured, train):
         whose = "the training of its teacher" if "teacher" in trained.config.data else "training"
-        effect = effect_of(both, measured, bounded=measures_of(trained.config).counts_rows)
+        effect = effect_of(both, measured, trained.config)
         notes.append(f"{counted_of(both, measured)} also in {whose}; {effect}")
     if validation is None:
         return train, notes
@@ -296,21 +292,18 @@ def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
     """Return the facts about a model that its report shows. The folder gives it its name."""
     config = trained.config
     shape: dict[str, Any] = config.model.model_dump(mode="json")
+    readers: dict[str, Any] | None = None
+    if config.readers is not None:
+        readers = {f"weight of {name}": round(each.weight, 3) for name, each in config.readers.root.items()}
     return {
         "name": folder.resolve().name,
         "parameters": parameter_count(config.model, config.vocab_size, trained.config.n_classes),
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,
         "shape": shape,
-        "readers": _reader_facts(config),
+        "readers": readers,
         "training_seed": config.seed,
         "best_epoch": trained.metrics.get("best_epoch"),
         "created": config.created,
         "versions": dict(config.versions),
     }
-
-
-def _reader_facts(config: FolderConfig) -> dict[str, JsonValue] | None:
-    if config.readers is None:
-        return None
-    return {f"weight of {name}": round(each.weight, 3) for name, each in config.readers.root.items()}

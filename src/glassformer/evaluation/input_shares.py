@@ -1,7 +1,5 @@
 """What each input of a row gives: what the leading figure loses if its values change places between the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

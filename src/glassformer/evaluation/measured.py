@@ -1,12 +1,9 @@
 """What an evaluation asks of a kind of answer: how rows are measured, and what belongs to its results."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -16,51 +13,33 @@ from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.drift import LabelFigures
+from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.intervals import RESAMPLES, Draws, worth_of_folds, worth_of_groups
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
-from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
+from glassformer.evaluation.weak_spots import InputShare, Robustness
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import Scores
+from glassformer.readers.rules.reader import RulesReader
 
 _NEARLY_ALL = 0.95  # of the rows
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What a contestant costs. None: it was not measured."""
-
-    fit_seconds: float | None = None
-    predict_seconds: float | None = None
-    size_bytes: int | None = None
+Alone = Mapping[str, Array | None]
+"""The answers of each reader alone to the measured rows, calibrated by itself. None: it is not asked."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outcome(Cost):
-    """The answers of the model, of a reader or of a baseline on the measured rows, and their cost."""
+class Outcome:
+    """The answers of the model, of a reader or of a baseline on the measured rows, and what they cost, if known."""
 
     name: str
     description: str
     answers: Array
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    size_bytes: int | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReaderOutcome:
-    """The answers of a reader alone on the measured rows, calibrated by itself.
-
-    `answers` is None if the model does not ask this reader: its weight is 0.
-    """
-
-    reader: str
-    answers: Array | None
-    description: str = "a reader of the model"
 
 
 class Baseline(Protocol):
@@ -80,10 +59,11 @@ class Baseline(Protocol):
 class MeasuredRows(ABC):
     """The measured rows with their right answers and those of the model, and how to measure on them.
 
-    Each kind of answer has its own (`PART` of `targets/*/evaluation.py`).
+    Each kind of answer has its own (`targets/*/evaluation.py`).
 
     Attributes:
         rows: the row number of each text in its file; it is shown with the worst errors.
+        rules: those of the model. None if it has none.
         groups: (n,) the group of each row, such as its author. Rows of a group are alike. None if there are none.
         folds: how many models answered the rows.
     """
@@ -92,15 +72,16 @@ class MeasuredRows(ABC):
     contestants: ClassVar[type[Contestant[Any]]]
     duels: ClassVar[type[Duel[Any, Any]]]
     changes: ClassVar[type[Robustness[Any]]]
+    readers_in_words: ClassVar[Mapping[str, str]] = {}
+    """What the readers of glassformer are."""
     transformer: ClassVar[str] = TRANSFORMER
     """What the duel calls a model that has one reader."""
-    truths: ClassVar[str] = "labels"
-    counts_rows: ClassVar[bool] = True
-    """Whether the leading figure is a share of the rows."""
 
+    target: Any
     truth: Array
     texts: Sequence[str]
     rows: Sequence[int]
+    rules: RulesReader | None = None
     columns: pl.DataFrame | None = None
     seed: int = 0
     resamples: int = RESAMPLES
@@ -146,38 +127,14 @@ class MeasuredRows(ABC):
     @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         """Return rows of a table with what was answered to them."""
-        texts, rows = table.frame["text"].to_list(), table.frame["row"].to_list()
-        groups = table.frame["group"].to_numpy() if "group" in table.frame.columns else None
-        return cls(truth=truth, texts=texts, rows=rows, groups=groups, **({"seed": trained.config.seed} | about))
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """The shape that answers must have."""
-
-    @property
-    def scores(self) -> Array:
-        """What the answers were made of; it must be finite."""
-        return self.answers
-
-    def check(self, answers: Mapping[str, Array]) -> None:
-        """Raise an error if there are no rows, sizes do not match, or scores are NaN or infinite."""
-        count = len(self.truth)
-        if count == 0:
-            raise UsageError(
-                "There is no labelled row to evaluate on; give a table with at least one text and its label."
-            )
-        for what, found in {"logits": self.scores, **answers}.items():
-            if found.shape != self.shape:
-                expected = " × ".join([f"{count:,} rows", *(f"{size:,} classes" for size in self.shape[1:])])
-                raise GlassformerError(f"{what}: expected {expected}, got {found.shape}.")
-        if not len(self.texts) == len(self.rows) == count:
-            raise GlassformerError(
-                f"{count:,} {self.truths}, {len(self.texts):,} texts and {len(self.rows):,} row numbers do not match."
-            )
-        if not np.isfinite(self.scores).all():
-            bad = int((~np.isfinite(self.scores.reshape(count, -1)).all(axis=1)).sum())
-            raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {count:,} rows.")
+        rules = trained.readers.get("rules")
+        known: dict[str, Any] = {
+            "target": trained.config.target,
+            "rules": rules if isinstance(rules, RulesReader) else None,
+        }
+        known |= {"groups": table.frame["group"].to_numpy() if "group" in table.frame.columns else None}
+        known |= {"texts": table.frame["text"].to_list(), "rows": table.frame["row"].to_list()}
+        return cls(truth=truth, **(known | {"seed": trained.config.seed} | about))
 
     def contestant(self, outcome: Outcome) -> Any:
         about = {name: value for name, value in vars(outcome).items() if name != "answers"}
@@ -229,72 +186,16 @@ class MeasuredRows(ABC):
     def compared(self, other: Any, **about: Any) -> ModelComparison:
         """Compare the answers of this model, A, with those of another one, B, to the same rows."""
 
-    @classmethod
-    @abstractmethod
-    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
-        """Return why two models cannot be compared. Empty if they can."""
 
-    @classmethod
-    @abstractmethod
-    def in_words(cls, config: FolderConfig) -> str:
-        """Say what a model answers with."""
-
-    @classmethod
-    @abstractmethod
-    def truth_of(cls, config: FolderConfig, table: Table) -> Array:
-        """Return the right answers of a table. Raises `UsageError` if it has others than the model."""
-
-    @classmethod
-    @abstractmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:
-        """Return the figures of right answers that are compared with those of other rows."""
-
-    @classmethod
-    @abstractmethod
-    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
-        """Return sentences about a table and its right answers."""
-
-    @classmethod
-    @abstractmethod
-    def answers_of(cls, target: Any, weighed: Mapping[str, Scores]) -> Array:
-        """Return the answers that follow from the weighted scores of each reader (`Answering.reader_logits`)."""
-
-    @classmethod
-    @abstractmethod
-    def answered(
-        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
-    ) -> Self:
-        """Return rows of a table, from the scores of each reader without a weight (`Answering.scores`)."""
-
-    @classmethod
-    @abstractmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
-        """Return the answers of each reader alone. Nothing if there is one reader."""
-
-    @classmethod
-    @abstractmethod
-    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        """Return the baselines, not yet fitted."""
-
-    @classmethod
-    @abstractmethod
-    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        """Return the fields of the evaluation about rows of training that the model doubts."""
-
-    @classmethod
-    def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG003
-        """Return the worst errors with the words that led to them."""
-        return tuple(errors)
-
-    @classmethod
-    @abstractmethod
-    def next_steps(cls, found: Any, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
-        """Return what to do next, at most five steps."""
-
-
-def measures_of(config: FolderConfig) -> type[MeasuredRows]:
-    """Return how the answers of a model are measured."""
+def measures_of(config: FolderConfig) -> Any:
+    """Return how the answers of a model are measured: `targets/labels/evaluation.py`, or that of a number."""
     return config.target.part("evaluation")
+
+
+def doubts_of(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+    """Return the field of the evaluation about rows of training that the model doubts."""
+    field, found_as = measures_of(trained.config).DOUBTED
+    return {field: doubtful_rows(trained, found_as, seen)}
 
 
 def by_text(places: IntArray, values: Array) -> Array:

@@ -22,19 +22,18 @@ def measure(
     labels: Shaped[np.ndarray, "n ..."],
     class_names: Sequence[str],
     *,
-    multilabel: bool,
     costs: Costs | None = None,
     **draws: Unpack[Draws],
 ) -> Metrics:
     """Return all metrics of a classifier on a table.
 
     Args:
-        probs: probabilities. Rows add up to one. With `multilabel`, each label has a probability of its own, and is
-            given from .5 on.
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        probs: probabilities. Rows add up to one. With several labels per text, each label has a probability of its own,
+            and is given from .5 on.
+        labels: class numbers (n,), or with several labels per text multi-hot (n, n_classes).
         costs: what wrong answers cost, if the answers follow that. Nothing else depends on it.
     """
-    if multilabel:
+    if multilabel := labels.ndim == 2:
         predicted = given_by(probs, multilabel=True, costs=costs)
         patterns, row_counts = distinct_rows(_label_counts(labels > 0, predicted).reshape(len(labels), -1))
     else:
@@ -45,13 +44,13 @@ def measure(
     counts = (row_counts @ patterns.astype(np.int64)).reshape(1, 3, n_classes)
     per_class = _scores(counts)[:, 0]
     average = _average_precisions(probs, labels)
-    auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
+    auc, reason = roc_auc(probs, labels, class_names)
     return Metrics(
         rows=len(labels),
-        accuracy=share_right(correct_rows(probs, labels, multilabel=multilabel, costs=costs), **draws),
+        accuracy=share_right(correct_rows(probs, labels, costs), **draws),
         macro_f1=_macro_f1(patterns, row_counts, **draws),
         macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
-        weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),
+        weighted=_as_scores(per_class @ counts[0, 1] / max(counts[0, 1].sum(), 1)),
         micro=_as_scores(_scores(counts.sum(axis=2, keepdims=True))[:, 0, 0]) if multilabel else None,
         per_class=tuple(
             ClassScores(
@@ -65,7 +64,7 @@ def measure(
             )
             for i, name in enumerate(class_names)
         ),
-        log_loss=log_loss(probs, labels, multilabel=multilabel),
+        log_loss=float(losses(probs, labels).mean()),
         roc_auc=auc,
         roc_auc_missing_because=reason,
     )
@@ -89,14 +88,10 @@ def _macro_f1(patterns: Shaped[np.ndarray, "m k"], counts: Int[np.ndarray, " m"]
 
 
 def correct_rows(
-    probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    *,
-    multilabel: bool,
-    costs: Costs | None = None,
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], costs: Costs | None = None
 ) -> Bool[np.ndarray, " n"]:
-    """Return which rows are answered rightly. With `multilabel`, all labels of the row must be right."""
-    given = given_by(probs, multilabel=multilabel, costs=costs)
+    """Return which rows are answered rightly. With several labels per text, all labels of the row must be right."""
+    given = given_by(probs, multilabel=labels.ndim == 2, costs=costs)
     return (given == one_hot(labels, probs.shape[1])).all(axis=1)
 
 
@@ -108,20 +103,15 @@ def confusion_counts(
     return confusion_matrix(labels, given, labels=np.arange(probs.shape[1]))
 
 
-def log_loss(
-    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
-) -> float:
-    """Return the mean −ln p of the true class in nats. With `multilabel`, p is that of the true state of each label."""
-    of_truth = np.where(labels > 0, probs, 1 - probs) if multilabel else probs[np.arange(len(labels)), labels]
-    return float(-np.log(np.clip(of_truth.astype(np.float64), np.finfo(np.float64).eps, 1)).mean())
+def losses(probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."]) -> Float[np.ndarray, "n k"]:
+    """Return −ln p of the true class in nats: (n, 1). With several labels per text, that of the true state of each."""
+    truth = labels if labels.ndim == 2 else labels[:, None]
+    of_truth = np.where(truth > 0, probs, 1 - probs) if labels.ndim == 2 else np.take_along_axis(probs, truth, axis=1)
+    return -np.log(np.clip(of_truth.astype(np.float64), np.finfo(np.float64).eps, 1))
 
 
 def roc_auc(
-    probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    class_names: Sequence[str],
-    *,
-    multilabel: bool,
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], class_names: Sequence[str]
 ) -> tuple[float | None, str | None]:
     """Return the area under the ROC curve, and None; or None, and the reason why it is undefined.
 
@@ -134,19 +124,19 @@ def roc_auc(
     if undefined:
         listed = ", ".join(undefined[:5]) + (", …" if len(undefined) > 5 else "")
         return None, f"needs rows with and without every label; this is not so for {listed}"
-    columns = [1] if len(class_names) == 2 and not multilabel else range(len(class_names))
+    columns = [1] if labels.ndim == 1 and len(class_names) == 2 else range(len(class_names))
     return float(np.mean([roc_auc_score(hot[:, c], probs[:, c]) for c in columns])), None
 
 
 def confidences(
-    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], multilabel: bool
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."]
 ) -> tuple[Float[np.ndarray, " m"], Bool[np.ndarray, " m"]]:
     """Return the confidence of each decision, and whether it was right.
 
-    There is one decision per row, its most probable label. With `multilabel`, there is one per row and label, with the
-    confidence max(p, 1 − p).
+    There is one decision per row, its most probable label. With several labels per text, there is one per row and
+    label, with the confidence max(p, 1 − p).
     """
-    if multilabel:
+    if labels.ndim == 2:
         return np.maximum(probs, 1 - probs).ravel(), ((probs >= THRESHOLD) == (labels > 0)).ravel()
     return probs.max(axis=1), probs.argmax(axis=1) == labels
 
@@ -210,10 +200,6 @@ def _macro(scores: Float[np.ndarray, "r c"], counts: Shaped[np.ndarray, "r 3 c"]
     occurs = (counts[:, 1] + counts[:, 2]) > 0
     total = np.where(occurs, scores, 0).sum(axis=1)
     return total / np.maximum(occurs.sum(axis=1), 1)
-
-
-def _weighted(scores: Float[np.ndarray, " c"], support: Int[np.ndarray, " c"]) -> float:
-    return float(scores @ support / max(int(support.sum()), 1))
 
 
 def _as_scores(values: Sequence[float] | NDArray[np.float64]) -> Scores:

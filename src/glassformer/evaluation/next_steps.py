@@ -1,14 +1,12 @@
 """What to do next: advice that the figures of any evaluation support. No figure is computed here."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from glassformer.data.wording import counted
-from glassformer.evaluation.result import Comparison, Contestant, Evaluation
+from glassformer.evaluation.result import Contestant, Evaluation
 from glassformer.evaluation.verdict import ALIKE, is_clear, share, slice_name
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Slices
 
@@ -30,18 +28,11 @@ def choose(evaluation: Evaluation, lost: Callable[[Contestant[Any]], str]) -> Ne
     if duel.strongest is None:
         return None
     baseline, compared = duel.baselines[duel.strongest], duel.comparisons[duel.strongest]
-    said: str | None = lost(baseline)
-    if not is_clear(compared.difference, compared.p):
-        said = _no_winner(baseline, compared)
-    elif compared.difference.value > 0:
-        said = None
-    return None if said is None else NextStep(text=said, section="duel")
-
-
-def _no_winner(baseline: Contestant[Any], compared: Comparison) -> str | None:
-    if ALIKE in compared.verdict:
+    clear = is_clear(compared.difference, compared.p)
+    if compared.difference.value > 0 if clear else ALIKE in compared.verdict:
         return None
-    return f"These rows show no clear winner. Measure on more test rows, or choose {baseline.name}, which is simpler."
+    said = f"These rows show no clear winner. Measure on more test rows, or choose {baseline.name}, which is simpler."
+    return NextStep(text=lost(baseline) if clear else said, section="duel")
 
 
 def check_doubts(doubts: DoubtfulRows[Any] | None, what: str, why: str, section: str) -> NextStep | None:

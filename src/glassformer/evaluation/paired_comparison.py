@@ -1,7 +1,5 @@
 """Compare two models on the same labelled rows: which is better, by how much, and on which texts they differ."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from functools import partial
@@ -75,8 +73,8 @@ def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | Non
     number = shared(table, seen.train, *([] if seen.validation is None else [seen.validation]))
     if not number:
         return []
-    effect = effect_of(number, table, bounded=measures_of(config).counts_rows)
-    return [f"{folder}: {counted_of(number, table)} also training or validation texts; {effect}"]
+    said = f"{counted_of(number, table)} also training or validation texts; {effect_of(number, table, config)}"
+    return [f"{folder}: {said}"]
 
 
 def _same_rows(table: Table, other: Table) -> Table:

@@ -14,11 +14,7 @@ MOST_CLASSES = 6  # with a curve of their own
 
 
 def ranking(
-    probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    class_names: Sequence[str],
-    *,
-    multilabel: bool,
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], class_names: Sequence[str]
 ) -> Ranking | None:
     """Return both curves of a classifier, or None if all rows have the same class.
 
@@ -26,11 +22,11 @@ def ranking(
     of a row and a class is a decision, and all decisions are ranked together (micro average).
 
     Args:
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        labels: class numbers (n,), or with several labels per text multi-hot (n, n_classes).
     """
     hot = one_hot(labels, len(class_names))
     positive = None
-    if len(class_names) == 2 and not multilabel:
+    if labels.ndim == 1 and len(class_names) == 2:
         rarer = int(np.argmin(hot.sum(axis=0)))
         positive, hot, probs = class_names[rarer], hot[:, rarer], probs[:, rarer]
     truth, scores = hot.ravel(), probs.ravel()
@@ -40,17 +36,13 @@ def ranking(
 
 
 def class_curves(
-    probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    class_names: Sequence[str],
-    *,
-    multilabel: bool,
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], class_names: Sequence[str]
 ) -> tuple[ClassCurve, ...]:
     """Return the precision–recall curve of the rarest classes, each against the rest: six at most, the rarest first.
 
     With two classes there are none: `ranking` has that of the rarer one.
     """
-    if len(class_names) == 2 and not multilabel:
+    if labels.ndim == 1 and len(class_names) == 2:
         return ()
     hot = one_hot(labels, len(class_names))
     found = []
@@ -78,20 +70,16 @@ def _curves(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> R
 
 
 def class_thresholds(
-    probs: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    class_names: Sequence[str],
-    *,
-    multilabel: bool,
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], class_names: Sequence[str]
 ) -> tuple[ClassThresholds, ...]:
     """Return what thresholds of probability do, for the rarer of two classes, or for the classes of `class_curves`.
 
     Args:
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        labels: class numbers (n,), or with several labels per text multi-hot (n, n_classes).
     """
     hot = one_hot(labels, len(class_names))
     found = []
-    for c in _rarest(hot)[: 1 if len(class_names) == 2 and not multilabel else MOST_CLASSES]:
+    for c in _rarest(hot)[: 1 if labels.ndim == 1 and len(class_names) == 2 else MOST_CLASSES]:
         scores = np.floor(probs[:, c].astype(np.float64) * 1e6) / 1e6  # rounded down: each row reaches its own
         order = np.argsort(-scores, kind="stable")
         last = np.flatnonzero(np.append(np.diff(scores[order]) < 0, True))

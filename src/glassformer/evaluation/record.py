@@ -1,4 +1,8 @@
-"""The base of the records of an evaluation, and a number with its interval."""
+"""The base of the records of an evaluation, a number with its interval, and the machine."""
+
+import os
+import platform
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,3 +19,22 @@ class Estimate(Record):
     value: float
     low: float
     high: float
+
+
+class Machine(Record):
+    """The kind of machine, without its name."""
+
+    architecture: str
+    system: str
+    cores: int
+    python: str
+
+    @classmethod
+    def here(cls) -> Self:
+        """Describe this machine."""
+        return cls(
+            architecture=platform.machine(),
+            system=platform.system(),
+            cores=os.cpu_count() or 1,
+            python=platform.python_version(),
+        )

@@ -1,11 +1,8 @@
 """The report of an evaluation: a single HTML file without links to others."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,29 +29,8 @@ _CHANGES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Look:
-    """How a kind of answer is shown in the report and in the terminal (`PART` of `targets/*/evaluation_report.py`).
-
-    Attributes:
-        template: the report of this kind of answer. It extends `evaluation/report.html.jinja`.
-        columns: the columns of the table of contestants. The template writes their cells.
-        plain, plain_cells: the columns in the terminal, and the cells of a contestant.
-    """
-
-    template: str
-    leading: Callable[[Any], str]
-    figures: Callable[[Any], dict[str, str]]
-    headline: Callable[[Any], list[str | None]]
-    columns: tuple[str, ...]
-    plain: tuple[str, ...]
-    plain_cells: Callable[[Any], list[str]]
-    sentences: Callable[[Any], list[str | None]]
-    shown: Callable[[Any], dict[str, Any]]
-
-
-def look_of(evaluation: Evaluation) -> Look:
-    """Return how an evaluation is shown."""
+def look_of(evaluation: Evaluation) -> Any:
+    """Return how an evaluation is shown: `targets/labels/evaluation_report.py`, or that of a number."""
     return evaluation.part("evaluation_report")
 
 
@@ -77,13 +53,13 @@ def render(evaluation: Evaluation, history: History | None = None, *, of_trainin
     """
     look, duel = look_of(evaluation), evaluation.duel
     return rendered(
-        look.template,
+        look.__name__.removeprefix("glassformer.").replace(".", "/"),
         title=str(evaluation.model.get("name", "model")),
         kind="report of training" if of_training else "report",
         evaluation=evaluation,
         of_training=of_training,
         look=look,
-        said=[*filter(None, [duel.verdict, duel.reader_verdict, *look.headline(evaluation)])],
+        said=[*filter(None, [duel.verdict, duel.reader_verdict, evaluation.metrics.remark])],
         figures=look.figures(evaluation)
         | {"training": seconds(duel.model.fit_seconds), "texts per second": speed(duel.model)}
         | {"size": size(duel.model.size_bytes)},

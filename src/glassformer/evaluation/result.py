@@ -1,16 +1,18 @@
 """The records of an evaluation. They are frozen, and written to `metrics.json` as they are."""
 
-import os
-import platform
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import Field, JsonValue
 
+from glassformer.data.wording import counted, listed
+from glassformer.errors import quoted
 from glassformer.evaluation.drift import DriftTable
-from glassformer.evaluation.record import Estimate, Record
+from glassformer.evaluation.record import Estimate, Machine, Record
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
 from glassformer.targets.parts import part
 
+_RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
+_NAMED = 3
 Measured = TypeVar("Measured", bound="Figures")
 Contender = TypeVar("Contender", bound="Contestant[Any]")
 Against = TypeVar("Against", bound="Comparison")
@@ -28,6 +30,21 @@ class Figures(Record):
     def leading(self) -> Estimate:
         """The figure by which contestants are compared. More is better."""
         raise NotImplementedError
+
+    @property
+    def main(self) -> dict[str, Estimate]:
+        """The figures that a server shows of a model."""
+        raise NotImplementedError
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """The figures that it shows of each contestant on a table that was sent, as JSON."""
+        return {name: each.model_dump() for name, each in self.main.items()}
+
+    @property
+    def remark(self) -> str | None:
+        """A sentence that stands beside the verdict, or None."""
+        return None
 
 
 class Scores(Record):
@@ -69,6 +86,24 @@ class Metrics(Figures):
     @property
     def leading(self) -> Estimate:
         return self.accuracy
+
+    @property
+    def main(self) -> dict[str, Estimate]:
+        return {"accuracy": self.accuracy}
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        return super().beside | {"macro_f1": self.macro_f1.model_dump(), "log_loss": self.log_loss}
+
+    @property
+    def remark(self) -> str | None:
+        """Say which classes have a recall below .1, if any. Classes of few rows are left out."""
+        missed = [
+            f"{quoted(scores.name)} in {round(scores.recall * scores.support):,} of {counted(scores.support, 'text')}"
+            for scores in sorted(self.per_class, key=lambda scores: -scores.support)
+            if scores.support >= _ENOUGH_ROWS and scores.recall < _RARELY
+        ]
+        return f"Almost never found: {listed(missed, _NAMED, more=', and {:,} more classes')}." if missed else None
 
 
 class RankMeasures(Record):
@@ -297,25 +332,6 @@ class DataSummary(Record):
     languages: dict[str, float] = Field(default_factory=dict)
     trained_on: str | None = None
     training_rows: int | None = None
-
-
-class Machine(Record):
-    """The kind of machine, without its name."""
-
-    architecture: str
-    system: str
-    cores: int
-    python: str
-
-    @classmethod
-    def here(cls) -> Self:
-        """Describe this machine."""
-        return cls(
-            architecture=platform.machine(),
-            system=platform.system(),
-            cores=os.cpu_count() or 1,
-            python=platform.python_version(),
-        )
 
 
 class Evaluation(Record):

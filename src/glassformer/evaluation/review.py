@@ -33,22 +33,22 @@ def review(
     labels: Shaped[np.ndarray, "n ..."],
     class_names: Sequence[str],
     *,
-    multilabel: bool,
     thresholds: Thresholds | None,
     costs: Costs | None = None,
     **draws: Unpack[Draws],
 ) -> Review:
     """Measure what remains wrong if a person sees the least sure answers.
 
-    The confidence of a row is that of its least certain decision with `multilabel`, and a row is right if all its
-    labels are right.
+    With several labels per text, the confidence of a row is that of its least certain decision, and a row is right if
+    all its labels are right.
 
     Args:
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        labels: class numbers (n,), or with several labels per text multi-hot (n, n_classes).
         thresholds: those that held-out rows of training gave. They are never found by the measured rows.
     """
+    multilabel = labels.ndim == 2
     confidence = confidences_of(probs, multilabel=multilabel, costs=costs)
-    wrong = ~correct_rows(probs, labels, multilabel=multilabel, costs=costs)
+    wrong = ~correct_rows(probs, labels, costs)
 
     def estimate(which: Bool[np.ndarray, " m"]) -> Estimate:
         return share_right(which, **draws)

@@ -144,8 +144,7 @@ def answers_of(predictor: Predictor, texts: list[str], on_progress: Callable[[fl
     asked = dict(zip(read, texts, strict=True))
     numbers = {key: number for number, key in enumerate(asked)}
     weighed = predictor.reader_logits(list(asked.values()), on_progress=on_progress)
-    found: Array = config.target.part("evaluation").answers_of(config.target, weighed)
-    return found[[numbers[key] for key in read]]
+    return config.target.values(weighed)[[numbers[key] for key in read]]
 
 
 def robustness(answer: Answer, rows: MeasuredRows) -> Robustness[Any]:

@@ -1,7 +1,5 @@
 """How often each rule of a model matches, how often it is right, and what the rules change."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations

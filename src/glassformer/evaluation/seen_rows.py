@@ -1,7 +1,5 @@
 """The rows that a model was trained and validated on, and how many of the measured texts are among them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -80,13 +78,9 @@ def counted_of(both: int, measured: Table) -> str:
     return f"{both:,} of {counted(measured.frame.height, 'measured text')} {'was' if both == 1 else 'were'}"
 
 
-def effect_of(both: int, measured: Table, *, bounded: bool = True) -> str:
-    """Say what it means for the figures that so many of the measured texts were trained on.
-
-    Args:
-        bounded: whether each row counts alike, as in the accuracy.
-    """
+def effect_of(both: int, measured: Table, config: FolderConfig) -> str:
+    """Say what it means for the figures of a model that so many of the measured texts were trained on."""
     part = both / measured.frame.height
-    if part >= _MANY or not bounded:
+    if part >= _MANY or not measures_of(config).COUNTS_ROWS:
         return TOO_GOOD
     return f"this raises the accuracy by at most {share(part)}"

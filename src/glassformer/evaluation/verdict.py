@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from glassformer.data.wording import counted
-from glassformer.errors import brief, quoted
+from glassformer.errors import brief
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Contestant, Metrics, RankMeasures
 from glassformer.evaluation.weak_spots import Slice, Slices
@@ -11,8 +11,6 @@ from glassformer.evaluation.weak_spots import Slice, Slices
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
 ALIKE = "these rows give no reason for either"
-_RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
-_NAMED = 3
 
 
 def verdict(
@@ -97,19 +95,6 @@ def macro_f1_against(macro_f1: Mapping[str, float], *, more_accurate: str) -> st
         f" Macro F1, which weighs all classes equally, is higher for {best}: {share(value)} against {share(less)} for "
         f"{other}."
     )
-
-
-def rarely_found(metrics: Metrics) -> str | None:
-    """Return a sentence about the classes with a recall below .1, or None. Classes of few rows are left out."""
-    missed = [
-        f"{quoted(scores.name)} in {round(scores.recall * scores.support):,} of {counted(scores.support, 'text')}"
-        for scores in sorted(metrics.per_class, key=lambda scores: -scores.support)
-        if scores.support >= _ENOUGH_ROWS and scores.recall < _RARELY
-    ]
-    if not missed:
-        return None
-    more = f", and {len(missed) - _NAMED:,} more classes" if len(missed) > _NAMED else ""
-    return f"Almost never found: {', '.join(missed[:_NAMED])}{more}."
 
 
 def slice_name(found: Slice) -> str:

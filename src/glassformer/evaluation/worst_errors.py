@@ -25,15 +25,14 @@ def worst_errors(
     texts: Sequence[str],
     rows: Sequence[int],
     class_names: Sequence[str],
-    *,
-    multilabel: bool,
     costs: Costs | None = None,
 ) -> tuple[WorstError, ...]:
-    """Return the wrong answers with the highest confidence. With `multilabel`, it is that of the surest wrong label.
+    """Return the wrong answers of the highest confidence. With several labels, it is that of the surest wrong one.
 
     Args:
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        labels: class numbers (n,), or with several labels per text multi-hot (n, n_classes).
     """
+    multilabel = labels.ndim == 2
     truth, predicted = one_hot(labels, len(class_names)), given_by(probs, multilabel=multilabel, costs=costs)
     wrong = truth != predicted
     sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0)

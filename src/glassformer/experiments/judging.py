@@ -1,10 +1,10 @@
 """How experiments rate answers: each kind of target adds a judge, `experiments.py` in its folder of `targets/`."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from glassformer.data.arrays import Array, BoolArray
 from glassformer.data.table import Table
@@ -13,7 +13,8 @@ from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.verdict import share, signed
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.training.run import Way
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.loop import NotANumberError
 
 
 class Figure(Record):
@@ -53,7 +54,7 @@ class Judge(ABC):
     """Rates the answers of models of a kind. A value of a row is what its answer adds to the mean that is a figure."""
 
     kind: ClassVar[str]
-    way: ClassVar[Way]
+    """The folder of `targets/` with the kind of answer."""
     figures: ClassVar[tuple[Figure, ...]]
     lowest: ClassVar[float]
     """The lowest value of the first figure. The highest is 1."""
@@ -88,13 +89,20 @@ class Judge(ABC):
     def rated(self, metrics: Mapping[str, Any]) -> Rating:
         """Return what a trial is rated by, from its metrics."""
 
-    @abstractmethod
-    def rows(self, trained: TrainedModel, table: Table) -> dict[str, Array]:
-        """Return what each figure is computed from: an array (rows,) by its key.
+    def answers(self, trained: TrainedModel, table: Table) -> Array:
+        """Return the answers of a model to a table (see `Target.values`).
 
         Raises:
-            NotANumberError: the answers are NaN or infinite.
+            NotANumberError: they are NaN or infinite.
         """
+        scores = Predictor(trained).reader_logits(table.frame["text"].to_list())
+        if not all(np.isfinite(each).all() for each in scores.values()):
+            raise NotANumberError("the answers are NaN or infinite")
+        return trained.config.target.values(scores)
+
+    @abstractmethod
+    def rows(self, trained: TrainedModel, table: Table) -> dict[str, Array]:
+        """Return what each figure is computed from: an array (rows,) by its key. Raises what `answers` raises."""
 
     def values(self, rows: Mapping[str, Array], table: Table) -> Array:  # noqa: ARG002
         """Return values (rows,) with the first figure as their mean."""

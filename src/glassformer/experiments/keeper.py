@@ -4,8 +4,6 @@ A run's file is named by a digest of everything that decides its result: the cal
 of the code. Another version of the code makes another run, and the earlier file stays.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -20,8 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError
-from glassformer.evaluation.record import Record
-from glassformer.evaluation.result import Machine
+from glassformer.evaluation.record import Machine, Record
 from glassformer.training.unfinished import versions
 
 Run = TypeVar("Run")

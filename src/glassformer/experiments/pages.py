@@ -3,8 +3,6 @@
 They follow the reader's light or dark scheme. Everything that comes from the user is escaped.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

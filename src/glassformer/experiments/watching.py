@@ -1,7 +1,5 @@
 """The trainings of an experiment: how they are watched, and which file keeps what came of one."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping

@@ -19,7 +19,6 @@ from glassformer.data.installed import pip_install
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.exporting.expressed import expressed
 from glassformer.pages.html import written
 from glassformer.prediction.exported import (
     ATTENTION_MASK,
@@ -96,7 +95,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     _write_config(folder, exported)
     loaded = ExportedPredictor.load(folder)
     if rows is not None:
-        (table, kind), answers = rows, expressed(config)
+        (table, kind), answers = rows, config.target.part("exporting")
         texts = table.frame["text"].to_list()
         compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), table)
         checked |= {"on": table.source, "kind": kind} | compared
@@ -231,5 +230,5 @@ def _notes(trained: FolderConfig, config: ExportedConfig, checked: Mapping[str, 
         return ["The transformer does not take part in the answers, so the export does not hold it."]
     notes = [f"The scores of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
-        notes = [expressed(trained).said(checked)]
+        notes = [trained.target.part("exporting").said(checked)]
     return notes

@@ -13,7 +13,6 @@ from torch import Tensor
 from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import check_readers
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.checkpoints import Checkpoint
@@ -58,7 +57,7 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
             f"it answers by {config.asked_in_words} alone, and transformers has no such reader; `format='onnx'` "
             f"exports it. Or train {alone}: without all other readers, such a model is usually less accurate"
         )
-    scale, shift = expressed(config).line(trained)
+    scale, shift = config.target.part("exporting").line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)
     for name in ("head.out_projection.weight", "head.out_projection.bias"):
         weights[name] = (weights[name].double() * scale + (shift if name.endswith("bias") else 0)).float()
@@ -74,7 +73,7 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         raise GlassformerError(f"the written files give other logits than the model (by up to {difference:.1g})")
     notes = _notes(config, raw, tokenizer["tokenizer_config.json"]["model_max_length"])
     notes.append(f"The files were read back: the token ids are the same, and the logits to {difference:.0e}.")
-    family, (given, answers) = FAMILIES[raw["model_type"]], expressed(config).in_pipelines(config)
+    family, (given, answers) = FAMILIES[raw["model_type"]], config.target.part("exporting").in_pipelines(config)
     card = written("exporting/transformers_card", family=family, given=given, answers=answers, notes=notes)
     (folder / "README.md").write_text(card, encoding="utf-8")
     return notes
@@ -98,7 +97,7 @@ def _about_labels(config: FolderConfig) -> dict[str, Any]:
     return {
         "id2label": {str(number): name for number, name in enumerate(names)},
         "label2id": {name: number for number, name in enumerate(names)},
-        **expressed(config).about(config),
+        **config.target.part("exporting").about(config),
     }
 
 

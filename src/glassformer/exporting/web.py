@@ -18,13 +18,13 @@ from glassformer.data.tokenizers import described
 from glassformer.errors import UsageError, quoted
 from glassformer.exporting.browser_rules import page_rules
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
-from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import Int8RefusedError, check_readers, write_onnx
 from glassformer.pages.html import asset, digest, written
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.reader import BUILT_IN
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.targets.parts import folder_of
 
 PAGE_FILE = "index.html"
 _WORKER = ("inputs", "tokenizer", "counting", "body", "rules", "unseen", "transformer", "answering", "files")
@@ -134,7 +134,7 @@ def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
     return (
         config
         | ({} if inputs is None else {"inputs": inputs.described()})
-        | expressed(trained.config).page(trained)
+        | trained.config.target.part("exporting").page(trained)
         | {
             "name": name,
             "weights": trained.config.weights,
@@ -146,7 +146,7 @@ def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
 
 
 def _page(trained: TrainedModel, name: str, files: dict[str, bytes], ort: BrowserRuntime | None) -> str:
-    answers, config = expressed(trained.config), _config(trained, name)
+    config = _config(trained, name)
     code = joined(*(asset("pages", f"{module}.js") for module in _SHARED), asset("exporting", "page/main.js"))
     style = asset("pages", "page.css") + asset("pages", "answer.css")
     compiles = "" if ort is None else " 'wasm-unsafe-eval'"
@@ -163,7 +163,7 @@ def _page(trained: TrainedModel, name: str, files: dict[str, bytes], ort: Browse
             f'<script type="text/plain" data-file="{name}">{_letters(gzip.compress(content, 9, mtime=0))}</script>'
             for name, content in files.items()
         ),
-        "worker": worker_code(answers.page_module, ort),
+        "worker": worker_code(folder_of(trained.config.target.kind), ort),
         "config": json.dumps(config, ensure_ascii=True).replace("<", "\\u003c"),
         "page": code,
     }

@@ -1,6 +1,7 @@
 """Labels and numbers of held-out rows that a model doubts, as its folder remembers them. Without PyTorch."""
 
-from typing import Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -48,3 +49,12 @@ class Doubts(BaseModel, Generic[Row]):
 
 LabelDoubts = Doubts[DoubtedLabel]
 NumberDoubts = Doubts[DoubtedNumber]
+
+
+def doubts_in(metrics: Mapping[str, Any]) -> Doubts[Any] | None:
+    """Return what the contents of `metrics.json` say of doubtful rows. None if there are none."""
+    for key, kind in (("label_doubts", LabelDoubts), ("number_doubts", NumberDoubts)):
+        if key in metrics:
+            found = kind.model_validate(metrics[key])
+            return found if found.doubtful else None
+    return None

@@ -21,7 +21,6 @@ from glassformer.errors import GlassformerError, UsageError, brief
 from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
 from glassformer.serving.guard import Guard, refusal
-from glassformer.serving.inside_routes import add_inside
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.open_inference import add_open_inference
 from glassformer.serving.page_files import add_page
@@ -132,7 +131,6 @@ def _without_routes(reloader: Reloader, worker: Worker) -> FastAPI:
 def _add_routes(app: FastAPI, service: Service, reloader: Reloader, feedback: FeedbackFile | None) -> None:
     """Add all routes but `/metrics`."""
     add_texts(app, service)
-    add_inside(app, service)
     if tables := find_spec("torch") is not None:  # glassformer-light leaves out what reads and measures tables
         from glassformer.serving.table_route import add_tables
 

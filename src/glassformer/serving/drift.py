@@ -1,7 +1,5 @@
 """Drift: the recent answers beside those to the held-out rows of training. Only figures are kept, no texts."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """The right labels that people send, kept in a file of lines of JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass, field

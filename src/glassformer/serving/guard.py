@@ -1,7 +1,5 @@
 """What stands between the network and the API: the key, other websites, slow and large bodies, headers of answers."""
 
-from __future__ import annotations
-
 import asyncio
 from base64 import b64decode
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What requests that look further into an answer hold, and what is said to them."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, Field, JsonValue
 
 from glassformer.serving.shapes import MODEL, BodyOfRequest, Label, Text, TextWord, with_examples

@@ -1,7 +1,5 @@
 """The limits on requests. They are checked before a text is cut into tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

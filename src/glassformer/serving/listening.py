@@ -1,7 +1,5 @@
 """Listen at an address, and answer until the process is told to stop."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import gc

@@ -4,8 +4,6 @@ Each input of a model is a tensor, and so is each column that answers add to a t
 Tensors are also read as bytes behind the JSON, as Triton's client sends them, but always sent as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

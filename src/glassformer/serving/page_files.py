@@ -1,7 +1,5 @@
 """The files of the page: HTML, style sheets and ES modules, as they are in the source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fastapi import FastAPI

@@ -1,7 +1,5 @@
 """Read a model again when its folder changes, while the model of before answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -23,10 +23,10 @@ from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
-from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.target import Target
 
 if TYPE_CHECKING:
+    from glassformer.evaluation.result import Evaluation
     from glassformer.prediction.predictor import Predictor
 
 _UNKNOWN_SHOWN = 20
@@ -260,15 +260,13 @@ class ServedModel:
 
     def _measured(self) -> dict[str, Any] | None:
         """Return what `glassformer evaluate` found, if it wrote that into the model folder."""
-        kind: ServedTarget = self.target.part("serving")
-        found: Any = figures_in(self.folder, kind.evaluation)
+        found: Evaluation | None = figures_in(self.folder, self.target.part("evaluation_result"))
         if found is None:
             return None
-        figures = kind.figures(found.metrics)
         return {
             "data": found.data.source,
             "rows": found.metrics.rows,
-            **{name: {"value": each.value, "low": each.low, "high": each.high} for name, each in figures.items()},
+            **{name: each.model_dump() for name, each in found.metrics.main.items()},
             "verdict": found.duel.verdict,
         }
 

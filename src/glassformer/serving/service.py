@@ -1,7 +1,5 @@
 """What all routes share."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What requests and answers hold, with the examples of the OpenAPI description."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator

@@ -1,7 +1,5 @@
 """The pages that open in a tab of their own: every number of an answer, and the snapshots that training took."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import parse_qs

@@ -1,7 +1,5 @@
 """The route that answers a table. It tells how far it is, a line of JSON each, and ends with the result."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Answer a table that was sent, and measure the answers if it has labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +25,6 @@ from glassformer.prediction.answer_files import refuse_taken, texts_in, without_
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
-from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.answers import Answers
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", *WORKBOOK.extensions)
@@ -171,11 +168,10 @@ class Measured:
 def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: bool) -> Measured:
     """Measure a model, and with `baselines` also those of its kind of answer, trained on the rows that it saw."""
     config = model.whole.trained.config
-    kind: ServedTarget = config.target.part("serving")
     places = table.frame["row"].to_numpy() - 1
     seen = seen_rows(config, None, model.folder) if baselines or _are_near(config) else _NOT_LOOKED_UP
     scores = {
-        name: kind.scores(config.target, added)[places] / config.weights[name]
+        name: config.target.weighed(added)[places] / config.weights[name]
         for name, added in answers.readers.items()
         if config.weights[name]
     }
@@ -190,11 +186,11 @@ def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: b
     )
     duel = found.duel
     contestants = [*reversed(duel.baselines), *duel.readers, duel.model]
-    said = [duel.verdict if duel.baselines else None, duel.reader_verdict, kind.remark(found.metrics)]
+    said = [duel.verdict if duel.baselines else None, duel.reader_verdict, found.metrics.remark]
     figures = {
         "model": model.name,
         "rows": found.metrics.rows,
-        "contestants": [{"name": each.name, **kind.of_contestant(each.metrics)} for each in contestants],
+        "contestants": [{"name": each.name, **each.metrics.beside} for each in contestants],
         "sentences": [sentence for sentence in said if sentence],
         "notes": [note for note in found.notes if note == _NOT_LOOKED_UP or note != seen],
         "baseline_missing": seen if baselines and isinstance(seen, str) else None,

@@ -1,16 +1,17 @@
-"""The routes that take texts: their answers, and the reasons for one."""
+"""The routes that take texts: their answers, the reasons for one, what would turn it, and what its heads do."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
 
 from glassformer.errors import UsageError
+from glassformer.explanation.counterfactual import step_of
+from glassformer.serving import inside_shapes as inside
+from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import REFUSALS, Service, asked_about, client_of, unless_closed
+from glassformer.serving.service import CLOSED, REFUSALS, Service, asked_about, client_of, unless_closed
 from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons
 from glassformer.serving.watching import note
 
@@ -40,11 +41,41 @@ def add_texts(app: FastAPI, service: Service) -> None:
     @app.post("/explain", responses=REFUSALS, response_model=Reasons, response_model_exclude_unset=True)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether this explanation can be trusted."""
+        how: dict[str, Any] = {"label": body.label, "method": body.method, "nearest": body.nearest}
+        return await looked_into(service, request, body, lambda model, text: model.explanation(text, **how))
+
+    @app.post(
+        "/counterfactual", responses=REFUSALS, response_model=inside.Counterfactual, response_model_exclude_unset=True
+    )
+    async def counterfactual(request: Request, body: inside.CounterfactualRequest) -> dict[str, Any]:
+        """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         model, text = asked_about(service, request, body.model, body.text)
-        explained = partial(model.explanation, text, label=body.label, method=body.method, nearest=body.nearest)
-        return {"model": model.name} | await unless_closed(
-            request, service.worker.do(explained, client=client_of(request))
-        )
+        steps = model.counterfactual(text, label=body.label, above=body.above, below=body.below)
+        found = await service.worker.do(partial(step_of, steps), client=client_of(request))
+        while found is None:
+            if await request.is_disconnected():
+                raise RefusedError(CLOSED, "the connection was closed during the search")
+            found = await service.worker.go_on(partial(step_of, steps))
+        return {"model": model.name} | found.as_json()
+
+    @app.post("/heads", responses=REFUSALS, response_model=inside.Heads, response_model_exclude_unset=True)
+    async def heads(request: Request, body: inside.InsideRequest) -> dict[str, Any]:
+        """Say what each attention head adds to an answer, and which words it looks at."""
+        return await looked_into(service, request, body, lambda model, text: model.heads(text, label=body.label))
+
+    @app.post("/attention", responses=REFUSALS, response_model=inside.Attention)
+    async def attention(request: Request, body: inside.AttentionRequest) -> dict[str, Any]:
+        """Say how much attention each word gets from the asked word, by each head."""
+        return await looked_into(service, request, body, lambda model, text: model.attention(text, word=body.word))
+
+
+async def looked_into(
+    service: Service, request: Request, body: Any, look: Callable[[ServedModel, str], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what a model finds about its answer to the text of a request."""
+    model, text = asked_about(service, request, body.model, body.text)
+    work = service.worker.do(partial(look, model, text), client=client_of(request))
+    return {"model": model.name} | await unless_closed(request, work)
 
 
 async def _answered(

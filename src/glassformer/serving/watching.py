@@ -59,10 +59,6 @@ class Metrics:
         self.batch_texts.observe(texts)
         self.batch_seconds.observe(batch.seconds)
 
-    def count_request(self, route: str, status: int, seconds: float) -> None:
-        self.requests.labels(route, str(status)).inc()
-        self.seconds.labels(route).observe(seconds)
-
 
 class Watch:
     """ASGI middleware: counts each request, and gives its record to `log` and `telemetry`."""
@@ -93,7 +89,8 @@ class Watch:
             seconds = time.perf_counter() - begun
             # A path that does not exist may be a text. Nor are there ever too many routes to count.
             route = getattr(scope.get("route"), "path", "other")
-            self.metrics.count_request(route, status, seconds)
+            self.metrics.requests.labels(route, str(status)).inc()
+            self.metrics.seconds.labels(route).observe(seconds)
             record = {"method": scope["method"], "route": route, "status": status}
             record |= {"seconds": round(seconds, 6)} | asked
             if self.log is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from glassformer.data.wording import counted
 from glassformer.serving.limits import Limits, RefusedError
 
 Result = TypeVar("Result")
@@ -117,10 +118,7 @@ class Worker:
         """
         after = self.seconds_to_wait(long=long)
         if self.waiting >= self._limits.waiting or after > self._limits.wait_seconds:
-            after = max(1, math.ceil(after))
-            raise RefusedError(
-                status, f"{self.waiting:,} requests wait already; try again in {_seconds(after)}", retry_after=after
-            )
+            raise _refused(status, f"{self.waiting:,} requests wait already", after)
 
     def seconds_to_wait(self, *, long: bool) -> float:
         """How long what comes first will take, by what was measured so far."""
@@ -141,9 +139,7 @@ class Worker:
         self.refuse_if_full(long=True)
         waiting = sum(piece.client == client for piece in self._queue) if client else 0
         if waiting >= self._limits.waiting_of_client:
-            after = max(1, math.ceil(waiting * self._long_seconds))
-            reason = f"{waiting:,} of your requests wait already; try again in {_seconds(after)}"
-            raise RefusedError(429, reason, retry_after=after)
+            raise _refused(429, f"{waiting:,} of your requests wait already", waiting * self._long_seconds)
         return await self._done(_Piece(work=work, client=client), patience=self._limits.wait_seconds)
 
     async def answer(self, model: Answering, texts: Sequence[str]) -> Answered:
@@ -173,9 +169,8 @@ class Worker:
     def _give_up(self, piece: _Piece) -> None:
         if piece in self._queue:
             self._queue.remove(piece)
-            after = max(1, math.ceil(self.seconds_to_wait(long=piece.model is None)))
-            reason = f"the request has waited for {_seconds(self._limits.wait_seconds)}; try again in {_seconds(after)}"
-            piece.done.set_exception(RefusedError(503, reason, retry_after=after))
+            why = f"the request has waited for {counted(self._limits.wait_seconds, 'second')}"
+            piece.done.set_exception(_refused(503, why, self.seconds_to_wait(long=piece.model is None)))
 
     async def _work(self) -> None:
         """Do all that waits."""
@@ -243,5 +238,7 @@ def _outcomes(pieces: list[_Piece]) -> list[_Outcome]:
     return [piece.outcome() for piece in pieces]
 
 
-def _seconds(count: float) -> str:
-    return f"{count:g} second{'' if count == 1 else 's'}"
+def _refused(status: int, why: str, seconds: float) -> RefusedError:
+    """Return the refusal of a request that may be answered if it comes again after these seconds."""
+    after = max(1, math.ceil(seconds))
+    return RefusedError(status, f"{why}; try again in {counted(after, 'second')}", retry_after=after)

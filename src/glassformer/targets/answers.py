@@ -40,6 +40,8 @@ class Answers(ABC):
 
     per_text: ClassVar[tuple[str, ...]]
     """The names of the arrays with a row for each text, besides `empty`."""
+    keys: ClassVar[tuple[str, ...]]
+    """The keys of `_record` after the prediction."""
     text_columns: ClassVar[tuple[str, ...]]
     """The columns that hold words, and not numbers."""
 
@@ -105,12 +107,7 @@ class Answers(ABC):
     def record_keys(self) -> list[str]:
         """The names that a record may hold."""
         review = [] if self.needs_review is None else ["needs_review"]
-        return ["prediction", *self._keys, "readers", *UNLIKE, *review]
-
-    @property
-    @abstractmethod
-    def _keys(self) -> list[str]:
-        """The keys of `_record` after the prediction."""
+        return ["prediction", *self.keys, "readers", *UNLIKE, *review]
 
     @abstractmethod
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
@@ -129,7 +126,7 @@ class Answers(ABC):
         added = self._added() if len(self.readers) > 1 else {}
         unseen, unlike, review = self.unseen, self.unlike, self.needs_review
         for row, empty in enumerate(self.empty.tolist()):
-            record = dict.fromkeys(["prediction", *self._keys]) if empty else self._record(row, top_k)
+            record = dict.fromkeys(["prediction", *self.keys]) if empty else self._record(row, top_k)
             if added:
                 record["readers"] = None if empty else {name: each[row] for name, each in added.items()}
             record["unseen_share"] = None if empty or unseen is None else round(float(unseen[row]), 6)

@@ -1,7 +1,5 @@
 """What wrong answers cost, and the answers of the least expected cost (Elkan 2001). Without PyTorch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,17 +1,17 @@
 """Find what a kind of answer adds to a room, by name: `targets/number/training.py` adds to the room `training`.
 
-Rooms ask by name, because these files import from rooms that stand above `targets`.
+Rooms ask by name, because these files import from rooms that stand above `targets`. What they add is their `PART`. A
+file without one adds its functions, which the other kinds have by the same names.
 """
-
-from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
 
 def part(folder: str, room: str) -> Any:
-    """Return the `PART` that a folder of `targets/` adds to a room."""
-    return import_module(f"glassformer.targets.{folder}.{room}").PART
+    """Return what a folder of `targets/` adds to a room."""
+    module = import_module(f"glassformer.targets.{folder}.{room}")
+    return getattr(module, "PART", module)
 
 
 def folder_of(kind: str | None) -> str:

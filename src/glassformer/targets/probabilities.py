@@ -1,7 +1,5 @@
 """Turn logits into calibrated probabilities. With NumPy alone."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from glassformer.data.arrays import Array, BoolArray, DoubleArray, FloatArray

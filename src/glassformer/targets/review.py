@@ -4,8 +4,6 @@ Answers are automatic from a confidence on (selective classification: Geifman & 
 a text from a probability on (split conformal prediction: Angelopoulos & Bates 2023, eq. 1). Without PyTorch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Self
 
@@ -72,7 +70,7 @@ class Thresholds(BaseModel):
         count = len(probs)
         confidences = _rounded_down(confidences_of(probs, multilabel=multilabel, costs=costs))
         ascending = np.sort(confidences)
-        confidence = ascending[count - _places(count)]
+        confidence = ascending[count - places(count)]
         rows = count - np.searchsorted(ascending, confidence)
         wrong = of_truth = None
         if labels is not None:
@@ -131,7 +129,7 @@ def percent_of(share: float, setting: str) -> int:
     return round(100 * share)
 
 
-def _places(count: int) -> IntArray:
+def places(count: int) -> IntArray:
     """Return ⌈count · 1%⌉, …, ⌈count · 100%⌉. In whole numbers, as 0.9 · 10 must not become 9.000000000000002."""
     return -(-count * np.arange(1, 101) // 100)
 
@@ -144,8 +142,7 @@ def _label_probabilities(of_truth: FloatArray) -> DoubleArray:
     Args:
         of_truth: (rows,) the probability of the right label of each row.
     """
-    places, descending = _places(len(of_truth) + 1), np.sort(_rounded_down(of_truth))[::-1]
-    return np.append(descending, 0.0)[places - 1]
+    return np.append(np.sort(_rounded_down(of_truth))[::-1], 0.0)[places(len(of_truth) + 1) - 1]
 
 
 def _rounded_down(probs: FloatArray) -> DoubleArray:

@@ -1,7 +1,5 @@
 """A target: what the answers of a model are, and how they follow from the scores of its readers. Without PyTorch."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -9,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from glassformer.data.arrays import BoolArray
+from glassformer.data.arrays import BoolArray, DoubleArray
 from glassformer.errors import UsageError
 from glassformer.targets.answers import UNLIKE, Answers, Scores
 from glassformer.targets.number.held_out import Mean
@@ -96,21 +94,33 @@ class Target(BaseModel, ABC):
         return dict(scores)
 
     @abstractmethod
+    def values(self, scores: Mapping[str, Scores]) -> DoubleArray:
+        """Return the answers that follow from the weighted scores (texts, width) of each reader, as numbers.
+
+        Returns:
+            The probabilities of the labels (texts, width), or the number of each text (texts,).
+
+        Raises:
+            GlassformerError: a score is NaN or infinite.
+        """
+
+    @abstractmethod
     def taught(self, scores: Scores) -> Scores:
         """Return what a student learns, from the summed scores (texts, width) of all readers."""
 
     @abstractmethod
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> Answers:
-        """Return the answers that follow from the weighted scores (texts, width) of each reader.
+        """Return the same with all that belongs to them.
 
         Args:
             about: the texts and what is known of them (see `Answers`), and what was asked: `review_below`, the lowest
                 confidence of an automatic answer, or of a number the lowest known share of a text; `coverage` for a
                 number.
-
-        Raises:
-            GlassformerError: a score is NaN or infinite.
         """
+
+    @abstractmethod
+    def weighed(self, added: Scores) -> Scores:
+        """Return the weighted scores (texts, width) of a reader from what it adds to answers (`Answers.readers`)."""
 
     def thresholds(self, held_out: Any) -> Thresholds:  # noqa: ARG002
         """Return the thresholds that held-out rows give.

@@ -4,8 +4,6 @@ The kind of answer is chosen here, before there is a target. So this file, `Sour
 compare names of tasks; everything after them asks the target.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

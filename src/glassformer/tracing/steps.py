@@ -6,7 +6,7 @@ After the forward pass, a target adds the steps from the scores to the answer.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -95,17 +95,3 @@ class Outcome:
     rival: str | None
     direction: DoubleArray
     answer: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class TracedTarget:
-    """What a trace shows of a kind of answer: see `targets/labels/tracing.py` and `targets/number/tracing.py`.
-
-    Attributes:
-        outcome: takes the target and the answer to a single text.
-        steps: takes the target, the name of the step with the scores, and the scores (width,); yields what follows.
-    """
-
-    score: str
-    outcome: Callable[[Any, Any], Outcome]
-    steps: Callable[[Any, str, Array], Iterator[Matrix]]

@@ -36,7 +36,6 @@ from glassformer.tracing.steps import (
     WORDS,
     Matrix,
     Step,
-    TracedTarget,
     matrix,
     with_axes,
 )
@@ -105,7 +104,7 @@ def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
         UsageError: the text is too long.
     """
     config, text = predictor.trained.config, read_text(predictor, text)
-    kind: TracedTarget = config.target.part("tracing")
+    kind = config.target.part("tracing")
     layout = Layout.of(text, config.inputs)
     token_ids, tokens = _tokens(predictor, text, layout)
     steps = plan(predictor.trained.model)
@@ -134,7 +133,7 @@ def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
         labels=outcome.names,
         label=outcome.label,
         rival=outcome.rival,
-        score=kind.score,
+        score=kind.SCORE,
         answer=outcome.answer,
         matrices=(*matrices, *last),
         asked=config.asked,
@@ -219,7 +218,7 @@ def _after_the_scores(
         joined, total = "sum" if number == len(parts) else f"sum of {number}", total + values
         found.append(matrix("add", joined, total, name, other))
         name = joined
-    kind: TracedTarget = config.target.part("tracing")
+    kind = config.target.part("tracing")
     return names, [*found, *kind.steps(config.target, name, total)]
 
 

@@ -228,8 +228,7 @@ def distil(
                 f"{teacher.name} answers by {config.asked_in_words} alone: a student is hardly faster, and may be less "
                 "accurate"
             )
-        way, clock = teacher.target.part("training"), time.perf_counter()
-        return train_prepared(prepared, Kept(out=out), clock, observer, None, resume=resume, way=way)
+        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume)
 
 
 def _splits(all_texts: Unlabelled, teacher: Teacher, recipe: Recipe) -> Splits:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from glassformer.data.arrays import Array, some_of
 from glassformer.data.languages import languages_of
 from glassformer.data.splits import fingerprint
@@ -13,13 +15,14 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
-from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome, measures_of
+from glassformer.evaluation.measured import Alone, MeasuredRows, doubts_of, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import NextStep
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.preparation import Prepared
+from glassformer.training.readers import LearnedReaders
 
 MOST_MEASURED, MOST_ANSWERS = 20_000, 400_000
 """Rows, and rows times scores. More of them would cost time and memory, and hardly change the figures."""
@@ -43,12 +46,21 @@ class HeldOut(ABC):
     places: Array
     folds: int = 1
 
+    @staticmethod
+    def where(prepared: Prepared, learned: LearnedReaders | None) -> dict[str, Any]:
+        """Return which rows a run held out: `table`, `places` and `folds`."""
+        if prepared.splits.validation is None and learned is not None:
+            places = np.concatenate([fold.held_out for fold in learned.folds])
+            return {"table": prepared.splits.train, "places": places, "folds": len(learned.folds)}
+        table = prepared.splits.validation or prepared.splits.train
+        return {"table": table, "places": np.arange(table.frame.height)}
+
     @abstractmethod
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> MeasuredRows:
         """Return some of the rows with the answers of the model."""
 
     @abstractmethod
-    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> Alone:
         """Return the answers of each reader alone, also of one that the model does not ask."""
 
     @abstractmethod
@@ -105,7 +117,7 @@ def measure_held_out(
         ),
         model=model_summary(trained, folder),
         readers=held_out.alone(trained, rows, which),
-        cost=Cost(fit_seconds=config.training_seconds),
+        fit_seconds=config.training_seconds,
         dropped=[dropped for each in splits.tables for dropped in dropped_rows(each)],
         notes=[*held_out.table.notes, *splits.notes, *([drawn] if len(which) < count else [])],
     )
@@ -126,7 +138,7 @@ def _told(
         "duel": found.duel.model_copy(update=said),
         "drift": prepared.drift,
         "worst_errors": () if added else tuple(errors),  # the numbers of added rows are those of several tables
-        **part.doubts(trained, prepared.splits if texts else "no texts are to be shown"),
+        **doubts_of(trained, prepared.splits if texts else "no texts are to be shown"),
     }
     found = found.model_copy(update=about)
     steps = [_shown(step, found) for step in part.next_steps(found, config, folder)]

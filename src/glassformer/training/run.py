@@ -7,12 +7,13 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -24,7 +25,10 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors, unit_vectors
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.counting.unlike import Seen
+from glassformer.targets.number.held_out import unseen_figures
+from glassformer.targets.parts import part
 from glassformer.targets.target import Target
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit, trainer_of
@@ -34,13 +38,14 @@ from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared
 from glassformer.training.pretrain import pretrain_on_own_texts
 from glassformer.training.processes import ALONE, Processes, leader_first
-from glassformer.training.readers import LearnedReaders, Lessons, check_body_exists, learn_readers
+from glassformer.training.readers import LearnedReaders, check_body_exists, learn_readers
 from glassformer.training.recipe import Recipe
-from glassformer.training.report import HeldOut, training_page
+from glassformer.training.report import training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import content_of_readers, made_now, run_to_end, work_in
+from glassformer.training.unlike import learn_seen
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -49,7 +54,7 @@ def train_model(
     sources: Sources,
     recipe: Recipe,
     *,
-    way: Way,
+    family: str = "labels",
     source: SourceConfig | None = None,
     out: Path | None = None,
     resume: bool = False,
@@ -70,6 +75,7 @@ def train_model(
     With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `pretrain.py`).
 
     Args:
+        family: the kind of answer to learn: a folder of `targets/`.
         source: where `sources` was read from. The model folder keeps it, so the rows can be found again.
         resume: continue the unfinished run in `out`. Data and recipe must be the same as before.
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
@@ -96,18 +102,19 @@ def train_model(
     if not resume:  # a run that has begun keeps all that it needs of a body
         check_body_exists(recipe.model)
     work = None if out is None else out / CHECKPOINT_FOLDER
+    way = part(family, "training")
     prepared = way.prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
     shots = snapshots if processes.leads else None
     kept = Kept(source=source, out=out, snapshots=shots, texts=keep_texts, worded=worded, watch=watch)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
+        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume)
     way.warn(trained, prepared.splits, observer)
     return trained
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """What is kept of a run besides the model: see the arguments of `train_classifier`."""
+    """What is kept of a run besides the model: see the arguments of `train_model`."""
 
     out: Path | None
     source: SourceConfig | None = None
@@ -134,22 +141,22 @@ class Ended:
     crossed: Crossed | None
     pretraining: dict[str, Any]
 
+    @cached_property
+    def transformer(self) -> FloatArray | None:
+        """The scores (rows, width) of the transformer for the held-out rows. None if it gave none."""
+        store, recipe = self.prepared.data.validation, self.prepared.recipe
+        if store is None or recipe.training.without_transformer:
+            return None if self.crossed is None else self.crossed.logits
+        window, width = recipe.model.max_seq_len, len(self.prepared.labels.names)
+        return score(logits_of(self.trainer.model), store, max_seq_len=window, n_classes=width)
 
-@dataclass(frozen=True, kw_only=True)
-class Way:
-    """What differs between runs that learn labels and a number.
-
-    `lessons` returns what the readers beside the transformer learn. `gain` says how much the transformer helps with
-    held-out rows. `finish` returns the model (see `finished_model`) and its held-out rows. `warn` says what a user
-    should know about the model, and `doubts` what is doubtful about a table.
-    """
-
-    prepare: Callable[..., Prepared]
-    lessons: Callable[[Prepared], Lessons]
-    gain: Gain
-    finish: Callable[[Ended], tuple[TrainedModel, HeldOut | None]]
-    warn: Callable[[TrainedModel, Splits, Observer], None]
-    doubts: Callable[[Table], list[str]]
+    @cached_property
+    def seen(self) -> tuple[Seen | None, dict[str, Any]]:
+        """The words of the training rows, and the figures of the held-out rows that depend on them."""
+        if not self.prepared.recipe.training.keep_seen_words:
+            return None, {}
+        seen, unseen = learn_seen(self.prepared.splits.train, self.prepared.splits.validation)
+        return seen, unseen_figures(unseen, seen.config.threshold)
 
 
 def train_prepared(
@@ -160,7 +167,6 @@ def train_prepared(
     on_prepared: Callable[[Prepared], None] | None,
     *,
     resume: bool,
-    way: Way,
 ) -> Any:
     """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model."""
     prepared = with_drift(prepared)
@@ -181,16 +187,15 @@ def train_prepared(
     if warning and alone:
         observer.on_message(warning)
     with fitting_threads(prepared, observer):
-        trained = _trained(prepared, kept, clock, observer, begun=begun, resume=resume, way=way)
+        trained = _trained(prepared, kept, clock, observer, begun=begun, resume=resume)
     if warning and not alone and TRANSFORMER in trained.config.asked:  # it concerns no other reader
         observer.on_message(warning)
     return trained
 
 
-def _trained(
-    prepared: Prepared, kept: Kept, clock: float, observer: Observer, *, begun: bool, resume: bool, way: Way
-) -> Any:
+def _trained(prepared: Prepared, kept: Kept, clock: float, observer: Observer, *, begun: bool, resume: bool) -> Any:
     """Train, and write the model. The readers are weighed by held-out rows."""
+    way = part(prepared.family, "training")
     with leader_first(prepared.processes):
         learned = learn_readers(prepared, way.lessons, observer)
     prepared, planned = plan_time(prepared, learned, clock, observer)
@@ -328,11 +333,10 @@ def finished_model(
     *,
     target: Target,
     readers: Readers | None,
-    seen: Seen | None,
     metrics: dict[str, Any],
 ) -> TrainedModel:
     """Return the model as the model folder will hold it."""
-    prepared, state, learned = run.prepared, run.trainer.state, run.learned
+    prepared, state, learned, seen = run.prepared, run.trainer.state, run.learned, run.seen[0]
     recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
     seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)
     own = {"pretraining": pretraining} if pretraining else {}

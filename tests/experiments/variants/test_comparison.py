@@ -26,7 +26,7 @@ from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import seconds_per_step
 from glassformer.experiments.watching import run_file
 from glassformer.targets.labels.experiments import PART as LABELS
-from glassformer.targets.labels.training import train_classifier
+from glassformer.training.run import train_model
 from tests.experiments.variants.samples import SMALL, Notes, compared, plan
 from tests.support import whole_cross_fitting
 from tests.training.samples import opinions, table
@@ -114,7 +114,7 @@ def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[Vari
     variant = plan().variants[2]
     cut = cut_rows(LABELS, Sources(train=opinions()), 1, ValidationConfig(), None)
     seeded = variant.recipe.model_copy(update={"training": variant.recipe.training.model_copy(update={"seed": 1})})
-    trained = train_classifier(cut.sources, seeded)
+    trained = train_model(cut.sources, seeded)
     kept = json.loads(run_file(out / RUNS_FOLDER, LABELS, seeded, "cpu", cut.identity).read_text())
     assert kept["variant"] == "layer · mean"
     assert kept["best_epoch"] == trained.metrics["best_epoch"]

@@ -1,7 +1,5 @@
 """Run the systems, or continue where an earlier call stopped, and write the table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -12,7 +10,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.known import KNOWN, find
 from glassformer.data.wording import did_you_mean
 from glassformer.errors import UsageError
-from glassformer.evaluation.result import Machine
+from glassformer.evaluation.record import Machine
 from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.published import systems
 from glassformer.experiments.published.system_run import RUN_FILE, Rows, SystemRun, run_folder, run_system

@@ -1,7 +1,5 @@
 """One run of a system with one seed. It is trained, measured on test rows, and kept in its model folder."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +19,10 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_format import is_unfinished
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.target import labels_of
-from glassformer.targets.labels.training import train_classifier
-from glassformer.targets.probabilities import probabilities
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 
 RUN_FILE = "run.json"
 _SMALL = 1_000  # up to this many training rows are scored again at the end
@@ -115,7 +111,7 @@ def run_system(
         InterruptedTraining: on Ctrl-C. The same call continues later.
     """
     resume = is_unfinished(folder)
-    trained = train_classifier(
+    trained = train_model(
         rows.sources,
         recipe,
         source=rows.source,
@@ -138,8 +134,7 @@ def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recip
     began = time.perf_counter()
     logits = predictor.logits(test.frame["text"].to_list())
     seconds = time.perf_counter() - began
-    probs = probabilities(logits, temperature=labels_of(config.target).temperature, multilabel=False)
-    found = measure(probs, trained.config.label_set.encode(test), trained.config.label_set.names, multilabel=False)
+    found = measure(config.target.values({"": logits}), config.label_set.encode(test), config.label_set.names)
     return SystemRun(
         recipe_name=recipe_name,
         data=rows.source.train,

@@ -4,8 +4,6 @@ Reported figures are accuracies as the documents print them, or "none" if a docu
 other splits, with other vocabularies or after an unknown number of tries. So they are landmarks, not targets.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

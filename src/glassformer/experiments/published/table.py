@@ -1,12 +1,9 @@
 """The table with the columns reported, literal, corrected and our default. Each figure has its spread."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from glassformer.evaluation.record import Estimate, Record
-from glassformer.evaluation.result import Machine
+from glassformer.evaluation.record import Estimate, Machine, Record
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import VARIANTS, VariantName
 

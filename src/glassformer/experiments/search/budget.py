@@ -1,7 +1,5 @@
 """The time of a search, and the rungs that it is spent on."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What mattered: how the loss of the trials depends on each setting alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

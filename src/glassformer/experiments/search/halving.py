@@ -6,8 +6,6 @@ parts too, each with a seed of its own. So no rung takes much longer than the ot
 left out. If time is left, other candidates are drawn for another round. The recipe as it is takes part in every rung.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from bisect import bisect

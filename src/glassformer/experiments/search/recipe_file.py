@@ -1,7 +1,5 @@
 """Write a recipe as a TOML file that `train` reads. The standard library reads TOML and does not write it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The record of a search, which is written to `search.json`."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import JsonValue

@@ -1,7 +1,5 @@
 """The rows of a search: those that it never sees, and the parts that its trials learn from and are rated on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

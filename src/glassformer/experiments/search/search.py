@@ -5,8 +5,6 @@ At the end, the recipe as it is and the best settings are trained on all of thes
 held-out rows. The lowest loss of many trials is too low by chance; the figure on the held-out rows is not.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Collection, Mapping, Sequence

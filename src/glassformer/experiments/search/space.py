@@ -1,7 +1,5 @@
 """The settings that a search tries: the values of each, and the combinations that are drawn from them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One training of a search, and one measurement on rows that the search never saw. Both are kept as small files."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +16,7 @@ from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
 from glassformer.experiments.watching import Listener, run_file, with_training
+from glassformer.targets.parts import part
 from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
@@ -121,16 +120,16 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
 
 
 def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, Any]:
-    sources, way = Sources(train=job.part.learned, validation=job.part.judged), job.judge.way
+    sources = Sources(train=job.part.learned, validation=job.part.judged)
     recipe = with_training(job.recipe, seed=job.part.seed)
-    prepared = way.prepare(sources, recipe, device=job.device, work=work)
+    prepared = part(job.judge.kind, "training").prepare(sources, recipe, device=job.device, work=work)
     prepared = prepared.going_on(recipe=_shortened(prepared, job.share))
     fitted = folder / f"{FITTED}-{_readers_key(job)}"
     known = fitted.is_dir()
     if known:
         shutil.copytree(fitted, work, dirs_exist_ok=True)
     trained = train_prepared(
-        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=way
+        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False
     )
     rated = job.judge.rated(trained.metrics)._asdict()
     made = {name: kept for name in recipe.model.beside if (kept := kept_held_out(work / name)) is not None}
@@ -170,7 +169,7 @@ def measure(
     if kept is not None:
         return kept, True
     began = time.perf_counter()
-    trained = train_model(searched, recipe, way=judge.way, device=device, observer=listener or Listener())
+    trained = train_model(searched, recipe, family=judge.kind, device=device, observer=listener or Listener())
     rows_of = {key: tuple(map(float, each)) for key, each in judge.rows(trained, unseen).items()}
     found = Answered(rows=rows_of, seconds=round(time.perf_counter() - began, 2))
     keep(file, found)

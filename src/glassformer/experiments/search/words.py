@@ -1,7 +1,5 @@
 """What a search found, in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

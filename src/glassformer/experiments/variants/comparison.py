@@ -7,8 +7,6 @@ too long for it, and `train` does not keep those. `validation.fraction=0` keeps 
 never influence the choice (see `plan.cut_rows`).
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path

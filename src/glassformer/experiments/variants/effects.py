@@ -1,7 +1,5 @@
 """Intervals and tests for variants with a few seeds. They take into account what the runs share."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

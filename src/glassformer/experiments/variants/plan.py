@@ -1,7 +1,5 @@
 """Choose the variants to compare and the rows of each seed, before any training."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -17,6 +15,7 @@ from glassformer.errors import UsageError
 from glassformer.experiments.judging import Judge
 from glassformer.models.build import parameter_count
 from glassformer.models.model_config import SEEDS, ModelConfig
+from glassformer.targets.parts import part
 from glassformer.training.preparation import recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
@@ -144,7 +143,7 @@ def plan_variants(
     for key, value in ((key, value) for key, values in keys.items() for value in values):
         hopeless = all(variant.settings[key] != value for variant in variants)
         if hopeless and isinstance(why := read({key: value}), str):
-            raise UsageError(f"{_vary(f'{key_name(key)}={_plain(value)}')}: {why}")
+            raise UsageError(f"{_given('vary', f'{key_name(key)}={_plain(value)}')}: {why}")
     if failures:
         raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
@@ -206,7 +205,7 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
         recipe = variant.recipe
         key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
         if key not in sizes:
-            prepared = cut.judge.way.prepare(cut.sources, recipe)
+            prepared = part(cut.judge.kind, "training").prepare(cut.sources, recipe)
             sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
         try:
             parameter_count(recipe_for_inputs(recipe, cut.sources, None).model, *sizes[key])
@@ -255,10 +254,6 @@ def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:
 
 def _given(option: str, text: str) -> str:
     return f"`{option}={text!r}`"
-
-
-def _vary(text: str) -> str:
-    return _given("vary", text)
 
 
 def _name(settings: Mapping[str, Any]) -> str:

@@ -1,7 +1,5 @@
 """One run of a comparison of variants. It is trained, measured, and kept as one small file."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import time
@@ -78,7 +76,7 @@ def run_variant(variant: Variant, recipe: Recipe, cut: Cut, file: Path, *, devic
     trained: TrainedModel | None = None
     try:
         how: dict[str, Any] = {"device": device, "observer": listener, "on_prepared": listener.on_prepared}
-        trained = train_model(cut.sources, recipe, way=judge.way, **how)
+        trained = train_model(cut.sources, recipe, family=judge.kind, **how)
         rows, tokens_per_text = judge.rows(trained, cut.measured), _tokens_per_text(trained, cut)
     except NotANumberError:
         trained, rows, tokens_per_text = None, judge.rows_without_reading(cut.sources.train, cut.measured), 0.0
@@ -114,7 +112,7 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     quick = timed.model_copy(update={"validation": validation})
     listener = Listener()
     try:
-        train_model(Sources(train=some), quick, way=cut.judge.way, device=device, observer=listener)
+        train_model(Sources(train=some), quick, family=cut.judge.kind, device=device, observer=listener)
     except (UsageError, NotANumberError):  # a rare label or a diverging variant; the full run handles both
         return None
     return (listener.times[-1] - listener.times[_FIRST_TIMED - 1]) / (_TIMED_STEPS - _FIRST_TIMED)

@@ -1,7 +1,5 @@
 """Answers with labels: one for each text, or several."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +39,7 @@ class LabelAnswers(Answers):
     """
 
     per_text: ClassVar = ("probs",)
+    keys: ClassVar[tuple[str, ...]] = ("confidence", "probabilities")
     text_columns: ClassVar[tuple[str, ...]] = ("prediction",)
 
     labels: tuple[Any, ...]
@@ -55,29 +54,23 @@ class LabelAnswers(Answers):
         return given_by(self.probs, multilabel=self.multilabel, costs=self.costs)
 
     @cached_property
-    def _read(self) -> list[Any]:
+    def named(self) -> list[Any]:
+        """The label of each text, also of texts without a word.
+
+        With `multilabel`, it is a list of labels: without costs, those with a probability of at least a half.
+        """
         if self.multilabel:
             return [[self.labels[i] for i in np.flatnonzero(row)] for row in self.given]
         return [self.labels[i] for i in self.given.argmax(axis=1)]
 
-    def read(self) -> list[Any]:
-        """Return the label of each text, also of texts without a word.
-
-        With `multilabel`, return a list of labels: without costs, those with a probability of at least a half.
-        """
-        return self._read
-
     def predictions(self) -> list[Any]:
-        """Return the same as `read`, but None for an empty text."""
-        return [None if empty else label for label, empty in zip(self.read(), self.empty, strict=True)]
+        """Return the same as `named`, but None for an empty text."""
+        return [None if empty else label for label, empty in zip(self.named, self.empty, strict=True)]
 
     @cached_property
-    def _confidences(self) -> FloatArray:
-        return confidences_of(self.probs, multilabel=self.multilabel, costs=self.costs)
-
     def confidences(self) -> FloatArray:
-        """Return the probability of each predicted label; with `multilabel`, that of the least certain decision."""
-        return self._confidences
+        """The probability of each predicted label; with `multilabel`, that of the least certain decision."""
+        return confidences_of(self.probs, multilabel=self.multilabel, costs=self.costs)
 
     @property
     def needs_review(self) -> BoolArray | None:
@@ -86,7 +79,7 @@ class LabelAnswers(Answers):
         None without either.
         """
         if self.review_below is not None:
-            return self.confidences() < self.review_below
+            return self.confidences < self.review_below
         return None if self.costs is None or self.costs.review is None else self.costs.asked(self.probs)
 
     def label_sets(self, least: float) -> list[list[Any]]:
@@ -132,16 +125,12 @@ class LabelAnswers(Answers):
             return ["(no text)", "", *([] if review is None else [""])]
         ranked = "  ".join(f"{name} {decimals(prob)}" for name, prob in self.ranked(row, top_k))
         said = [] if review is None else ["needs review" if review[row] else "automatic"]
-        return [label_text(self._read[row]), ranked, *said]
-
-    @property
-    def _keys(self) -> list[str]:
-        return ["confidence", "probabilities"]
+        return [label_text(self.named[row]), ranked, *said]
 
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
         return {
-            "prediction": self._read[row],
-            "confidence": round(float(self.confidences()[row]), 6),
+            "prediction": self.named[row],
+            "confidence": round(float(self.confidences[row]), 6),
             "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
         }
 
@@ -154,7 +143,7 @@ class LabelAnswers(Answers):
         labels = [None if label is None else label_cell(label) for label in self.predictions()]
         return {"prediction": labels} | {
             name: [round(value, 6) for value in values.tolist()]
-            for name, values in zip(probability_columns(self.labels), [self.confidences(), *self.probs.T], strict=True)
+            for name, values in zip(probability_columns(self.labels), [self.confidences, *self.probs.T], strict=True)
         }
 
 
@@ -165,6 +154,7 @@ class PathAnswers(LabelAnswers):
     The prediction is the most probable label. The path ends where the model is not sure any more.
     """
 
+    keys: ClassVar = (*PATH, *LabelAnswers.keys)
     text_columns: ClassVar = ("prediction", "path")
 
     tree: Tree
@@ -183,14 +173,10 @@ class PathAnswers(LabelAnswers):
             path = f"sure: {found[0]} {decimals(found[1])}"
         return [label, path, *others]
 
-    @property
-    def _keys(self) -> list[str]:
-        return [*PATH, *super()._keys]
-
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
         path, prob = self.paths[row] or (None, None)
         sure = {"path": path, "path_probability": None if prob is None else round(prob, 6)}
-        return {"prediction": self._read[row]} | sure | super()._record(row, top_k)
+        return {"prediction": self.named[row]} | sure | super()._record(row, top_k)
 
     def _columns(self) -> dict[str, Any]:
         columns = super()._columns()

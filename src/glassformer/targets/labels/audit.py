@@ -1,20 +1,37 @@
-"""How the answers of a model with labels are attacked: by their cross-entropy."""
+"""How the answers of a model with labels are attacked: by their cross-entropy.
 
-from __future__ import annotations
+`number/audit.py` says the same of a number.
+"""
 
-import numpy as np
+from typing import Any
 
-from glassformer.audit.audited_target import AuditedTarget
 from glassformer.data.arrays import Array, DoubleArray
+from glassformer.data.table import Table
+from glassformer.evaluation import metrics
+from glassformer.labels.learning_curve import right_rows
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import Labels
-from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.preparation import Prepared
 
-_LEAST = 1e-12
+
+def truth(config: FolderConfig, table: Table) -> Array:
+    """Return the right answers to the rows of a table, as the losses take them."""
+    return config.label_set.encode(table)
 
 
-def label_losses(target: Labels, logits: Array, labels: Array, temperature: float | None = None) -> DoubleArray:
+def strata(labels: Array) -> Array:
+    """Return the class of each row (rows,) or (rows, n_classes), of which folds keep the proportions."""
+    return labels
+
+
+def prepared(config: FolderConfig, **fields: Any) -> Prepared:
+    """Return a run of training with the given fields."""
+    return Prepared(labels=config.label_set, **fields)
+
+
+def losses(target: Labels, logits: Array, labels: Array, temperature: float | None = None) -> DoubleArray:
     """Return the cross-entropy of each text in nats: (texts,). With several labels per text, their sum.
 
     Args:
@@ -22,23 +39,14 @@ def label_losses(target: Labels, logits: Array, labels: Array, temperature: floa
         temperature: by default that of the model.
     """
     probs = probabilities(logits, temperature=temperature or target.temperature, multilabel=target.multilabel)
-    if target.multilabel:
-        right = np.where(labels > 0, probs, 1 - probs)
-        return -np.log(np.maximum(right, _LEAST)).sum(axis=1)
-    return -np.log(np.maximum(probs[np.arange(len(labels)), labels], _LEAST))
+    return metrics.losses(probs, labels).sum(axis=1)
 
 
-def _right(logits: Array, labels: Array) -> float:
-    right = (logits.argmax(axis=1) == labels) if labels.ndim == 1 else ((logits >= 0) == (labels > 0)).all(axis=1)
-    return float(right.mean())
+def right(logits: Array, labels: Array) -> float:
+    """Return the share of right answers. For a number it is None."""
+    return float(right_rows(logits, labels).mean())
 
 
-PART = AuditedTarget(
-    truth=lambda config, table: config.label_set.encode(table),
-    strata=lambda labels: labels,
-    prepared=lambda config, **fields: Prepared(labels=config.label_set, **fields),
-    lessons=lessons_of,
-    losses=label_losses,
-    alone=lambda *_: None,
-    right=_right,
-)
+def alone(predictor: Predictor, reader: str, logits: Array) -> None:  # noqa: ARG001
+    """Return the scores of a reader as if it answered alone, from those without a weight. None: they are the same."""
+    return

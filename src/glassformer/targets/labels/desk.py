@@ -1,7 +1,5 @@
 """Labels at the desk: one class for each text, with levels or an order, or several classes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -63,8 +61,8 @@ class OneClass(Labelling):
 
     def said(self, answers: LabelAnswers) -> Said:
         ordered = np.sort(answers.probs, axis=1)
-        cells = [str(label) for label in answers.read()]
-        return Said(cells, answers.confidences().tolist(), 1 + ordered[:, -2:][:, 0] - ordered[:, -1])
+        cells = [str(label) for label in answers.named]
+        return Said(cells, answers.confidences.tolist(), 1 + ordered[:, -2:][:, 0] - ordered[:, -1])
 
     def said_unseen(self, kept: KeptAnswers, target: Target) -> Said:
         labels = labels_of(target)
@@ -214,8 +212,8 @@ class SeveralClasses(OneClass):
         return {"task": self.task, "multilabel": _BETWEEN}
 
     def said(self, answers: LabelAnswers) -> Said:
-        confidences = answers.confidences()
-        cells = [_BETWEEN.join(sorted(map(str, names))) for names in answers.read()]
+        confidences = answers.confidences
+        cells = [_BETWEEN.join(sorted(map(str, names))) for names in answers.named]
         return Said(cells, confidences.tolist(), 1 - confidences)
 
     def to_check(self, cell: str) -> Any:

@@ -1,27 +1,25 @@
-"""How a model that answers with labels is measured."""
+"""How a model that answers with labels is measured. `number/evaluation.py` measures a number."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from glassformer.data.arrays import Array, DoubleArray, IntArray
 from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.splits import Splits
+from glassformer.data.spellings import label_key
 from glassformer.data.table import Table
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
+from glassformer.evaluation import drift_table
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
-from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.drift import LabelFigures
-from glassformer.evaluation.drift_table import label_figures
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
-from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
+from glassformer.evaluation.measured import Alone, Baseline, MeasuredRows, Outcome, by_text
 from glassformer.evaluation.metrics import confidences, confusion_counts, correct_rows, measure, reliability
 from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
 from glassformer.evaluation.ranks import ranks_of
@@ -32,26 +30,19 @@ from glassformer.evaluation.robustness import EXAMPLES, SEED
 from glassformer.evaluation.rules import MeasuredRules, measure_rules
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import verdict
-from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness, TextChange
+from glassformer.evaluation.weak_spots import DoubtfulRows, Robustness, TextChange
 from glassformer.evaluation.worst_errors import explain_worst, worst_errors
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import LabelDoubts
-from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.rules.reader import RulesReader
-from glassformer.targets.answers import Scores
-from glassformer.targets.costs import CostRow, Costs
+from glassformer.targets.costs import Costs
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
-    how_labels_differ,
-    some,
     which_is_more_accurate,
 )
 from glassformer.targets.labels.evaluation_costs import cost_figures
 from glassformer.targets.labels.evaluation_levels import measure_levels
 from glassformer.targets.labels.evaluation_result import (
-    CostFigures,
     DoubtfulLabel,
     LabelComparison,
     LabelContestant,
@@ -59,79 +50,73 @@ from glassformer.targets.labels.evaluation_result import (
     LabelInputShare,
 )
 from glassformer.targets.labels.evaluation_steps import label_steps
-from glassformer.targets.labels.levels import Tree
-from glassformer.targets.labels.target import Labels, labels_of
+from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
-_DESCRIPTIONS = {
-    "counting": "the model’s logistic regression on n-grams of words and characters",
-    "body": "the model’s logistic regression on the mean of the vectors of words",
-    "encoder": "the model’s logistic regression on the vectors of a pre-trained encoder",
-    "rules": "the rules of the model’s file, without its other readers",
-    "transformer": "the model without the readers beside its transformer",
-}
+COUNTS_ROWS = True
+"""Whether the leading figure is a share of the rows."""
+DOUBTED = ("label_doubts", DoubtfulRows[DoubtfulLabel])
+"""The field of the evaluation with doubtful rows, and their record."""
+next_steps, explained = label_steps, explain_worst
+_LABELS_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelledRows(MeasuredRows):
-    """The measured rows. Truth are class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+    """The measured rows. Truth are class numbers (n,), or with several labels per text multi-hot (n, n_classes).
 
     Attributes:
+        target: what the answers are. If they follow costs, those of the baselines do too.
         logits: (n, n_classes) those of the model, not divided by the temperature, which validation rows gave.
         by_rules: (n, n_classes) what they add to the logits. None if it is not known.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
-        costs: what wrong answers cost, if the answers follow that: those of the baselines too. `cost_rows` says it in
-            the words of the user.
     """
 
     record: ClassVar = LabelEvaluation
     contestants: ClassVar = LabelContestant
+    readers_in_words: ClassVar = {
+        "counting": "the model’s logistic regression on n-grams of words and characters",
+        "body": "the model’s logistic regression on the mean of the vectors of words",
+        "encoder": "the model’s logistic regression on the vectors of a pre-trained encoder",
+        "rules": "the rules of the model’s file, without its other readers",
+        "transformer": "the model without the readers beside its transformer",
+    }
     duels: ClassVar = Duel[LabelContestant, LabelComparison]
     changes: ClassVar = Robustness[TextChange]
 
+    target: Labels
     logits: Array
-    class_names: Sequence[str]
-    multilabel: bool
-    ordered: bool = False
-    tree: Tree | None = None
-    temperature: float = 1.0
     thresholds: Thresholds | None = None
-    rules: RulesReader | None = None
     by_rules: Array | None = None
-    costs: Costs | None = None
-    cost_rows: tuple[CostRow, ...] = ()
 
     @cached_property
     def answers(self) -> DoubleArray:
-        return probabilities(self.logits, temperature=self.temperature, multilabel=self.multilabel)
+        return self.target.values({"": self.logits})
 
     @cached_property
     def wrong(self) -> Array:
         return ~self.right(self.answers)
 
-    @property
-    def scores(self) -> Array:
-        return self.logits
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each label."""
+        return self.target.names
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return len(self.truth), len(self.class_names)
-
-    @property
-    def _decided(self) -> dict[str, Any]:
-        """How probabilities become answers."""
-        return {"multilabel": self.multilabel, "costs": self.costs}
+    @cached_property
+    def costs(self) -> Costs | None:
+        """What wrong answers cost, if the answers follow that."""
+        return self.target.rule
 
     def right(self, answers: Array, places: IntArray | None = None) -> Array:
         truth = self.truth if places is None else self.truth[places]
-        return correct_rows(answers, truth, **self._decided)
+        return correct_rows(answers, truth, self.costs)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
-        about: Any = (outcome.answers, self.truth, self.class_names)
+        about: Any = (outcome.answers, self.truth, self.names)
         return {
-            "metrics": measure(*about, **self._decided, **self.draws),
-            "ranking": ranking(*about, multilabel=self.multilabel),
+            "metrics": measure(*about, costs=self.costs, **self.draws),
+            "ranking": ranking(*about),
         }
 
     def compare(
@@ -150,43 +135,40 @@ class LabelledRows(MeasuredRows):
         )
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        kind, probs, names = {"multilabel": self.multilabel}, self.answers, self.class_names
-        confusion = None if self.multilabel else confusion_counts(probs, self.truth, self.costs)
+        probs, names, target = self.answers, self.names, self.target
+        about: Any = (probs, self.truth, names)
+        confusion = None if target.multilabel else confusion_counts(probs, self.truth, self.costs)
         by_name = {each.name: each.answers for each in outcomes}
         return {
-            "class_names": tuple(names),
-            **kind,
+            "class_names": names,
+            "multilabel": target.multilabel,
             "calibration": self._calibration(),
             "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
-            "costs": None if self.costs is None else self._costs(self.costs, outcomes),
-            "class_curves": class_curves(probs, self.truth, names, **kind),
-            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **self.draws) if self.ordered else (),
-            "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **self.draws),
-            "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
+            "costs": cost_figures(target, probs, self.truth, outcomes, **self.draws),
+            "class_curves": class_curves(*about),
+            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **self.draws) if target.ordered else (),
+            "levels": None if target.tree is None else measure_levels(target.tree, by_name, self.truth, **self.draws),
+            "class_thresholds": class_thresholds(*about),
             "rules": self._measured_rules(),
-            "review": review(probs, self.truth, names, thresholds=self.thresholds, **self._decided, **self.draws),
+            "review": review(*about, thresholds=self.thresholds, costs=self.costs, **self.draws),
             "slices": find_slices(
                 [texts_alone(text) for text in self.texts], self.right(probs), self.columns, worth=self.worth
             ),
-            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **self._decided),
+            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, self.costs),
         }
 
     def _measured_rules(self) -> MeasuredRules | None:
         if self.rules is None or self.by_rules is None:
             return None
-        without = probabilities(self.logits - self.by_rules, multilabel=self.multilabel)
+        without = self.target.values({"": self.logits - self.by_rules})
         return measure_rules(self.rules, self.texts, self.truth, self._given(self.answers), self._given(without))
 
-    def _costs(self, costs: Costs, outcomes: Sequence[Outcome]) -> CostFigures:
-        about: Any = (self.answers, self.truth, self.class_names, costs, self.cost_rows, outcomes)
-        return cost_figures(*about, **self.draws)
-
     def _calibration(self) -> Calibration:
-        raw = probabilities(self.logits, multilabel=self.multilabel)
+        raw = probabilities(self.logits, multilabel=self.target.multilabel)
         return Calibration(
-            temperature=self.temperature,
-            before=reliability(*confidences(raw, self.truth, self.multilabel)),
-            after=reliability(*confidences(self.answers, self.truth, self.multilabel)),
+            temperature=self.target.temperature,
+            before=reliability(*confidences(raw, self.truth)),
+            after=reliability(*confidences(self.answers, self.truth)),
         )
 
     def input_share(self, places: IntArray, answers: Array, without: Array, seed: int, **named: Any) -> LabelInputShare:
@@ -213,10 +195,10 @@ class LabelledRows(MeasuredRows):
 
     def _given(self, probs: Array) -> Array:
         """Return which labels are given: (texts, n_classes)."""
-        return given_by(probs, **self._decided)
+        return given_by(probs, multilabel=self.target.multilabel, costs=self.costs)
 
     def _names(self, given: Array) -> tuple[str, ...]:
-        return tuple(self.class_names[int(c)] for c in np.flatnonzero(given))
+        return tuple(self.names[int(c)] for c in np.flatnonzero(given))
 
     def _mean_share(self, shares: Array) -> Estimate:
         """Return the mean over texts. If it is 0 or 1, its interval is that of `share_right`."""
@@ -228,19 +210,21 @@ class LabelledRows(MeasuredRows):
     def compared(self, other: LabelledRows, **about: Any) -> LabelModelComparison:
         both, names = (self, other), (about["model_a"], about["model_b"])
         right = [each.right(each.answers) for each in both]
-        macro_f1 = [self._macro_f1(each) for each in both]
+        macro_f1 = [
+            measure(each.answers, each.truth, each.names, costs=each.costs, **each.draws).macro_f1 for each in both
+        ]
         accuracies = [share_right(each, **rows.draws) for each, rows in zip(right, both, strict=True)]
         difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), **self.draws)
         p, f1 = mcnemar(*right, worth=self.worth)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
-        given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
-        truth = one_hot(self.truth, len(self.class_names))
+        given = [["|".join(each._names(hot)) for hot in each._given(each.answers)] for each in both]
+        truth = one_hot(self.truth, self.target.width)
 
         def flips(chosen: Array) -> tuple[Flip, ...]:
             return tuple(
                 Flip(
                     row=self.rows[i],
                     text=shown(self.texts[i]),
-                    truth=_shown(self._names(truth[i])),
+                    truth="|".join(self._names(truth[i])),
                     answer_a=given[0][i],
                     answer_b=given[1][i],
                 )
@@ -260,111 +244,76 @@ class LabelledRows(MeasuredRows):
             **about,
         )
 
-    @staticmethod
-    def _macro_f1(rows: LabelledRows) -> Estimate:
-        return measure(rows.answers, rows.truth, rows.class_names, **rows._decided, **rows.draws).macro_f1
 
-    @classmethod
-    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
-        return how_labels_differ(ours.label_set, theirs.label_set, fold=fold)
-
-    @classmethod
-    def in_words(cls, config: FolderConfig) -> str:
-        return some(config.label_set.names)
-
-    @classmethod
-    def truth_of(cls, config: FolderConfig, table: Table) -> Array:
-        return config.label_set.encode(table)
-
-    @classmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:
-        return label_figures(config.label_set.names, truth)
-
-    @classmethod
-    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
-        notes = []
-        if conflicts := conflicting_rows(table):
-            occur = counted(len(conflicts), "text occurs", "texts occur")
-            notes.append(f"{occur} with different labels, so no model can get every row right")
-        if not config.target.multilabel and len(set(truth.tolist())) == 1:
-            only = config.label_set.names[int(truth[0])]
-            notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
-        return notes
-
-    @classmethod
-    def answers_of(cls, target: Labels, weighed: Mapping[str, Scores]) -> DoubleArray:
-        total = np.sum(list(weighed.values()), axis=0)
-        return probabilities(total, temperature=target.temperature, multilabel=target.multilabel)
-
-    @classmethod
-    def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
-        target = labels_of(trained.config.target)
-        kind = {"multilabel": target.multilabel, "ordered": target.ordered, "tree": target.tree}
-        rules = trained.readers.get("rules")
-        about |= {"class_names": target.names, "temperature": target.temperature}
-        about |= {"rules": rules if isinstance(rules, RulesReader) else None}
-        about |= {"costs": target.rule, "cost_rows": target.costs}
-        return super().of(trained, table, truth, **kind, **about)
-
-    @classmethod
-    def answered(
-        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
-    ) -> Self:
-        weighed = predictor.weighed(scores, len(truth))
-        about |= {"logits": np.sum(list(weighed.values()), axis=0), "by_rules": weighed.get("rules")}
-        thresholds = None if predictor.held_out is None else predictor.held_out.thresholds
-        return cls.of(predictor.trained, table, truth, thresholds=thresholds, **about)
-
-    @classmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
-        config = predictor.trained.config
-        multilabel = config.target.multilabel
-        if config.readers is None:
-            return []
-        weighed = predictor.weighed(scores, rows)
-        outcomes = []
-        for reader, settings in config.readers.root.items():
-            probs = None
-            if settings.weight:
-                probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
-            outcomes.append(reader_alone(reader, probs))
-        return outcomes
-
-    @classmethod
-    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        n_classes, multilabel = config.n_classes, config.target.multilabel
-        return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups)]
-
-    @classmethod
-    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        found_as = DoubtfulRows[DoubtfulLabel]
-        return {"label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, found_as, seen)}
-
-    @classmethod
-    def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:
-        return explain_worst(predictor, errors)
-
-    @classmethod
-    def next_steps(cls, found: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
-        return label_steps(found, config, folder)
+def why_not_compared(ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
+    """Return why two models cannot be compared. Empty if they can."""
+    labels, others = ours.label_set, theirs.label_set
+    if (set(labels.names), labels.multilabel) == (set(others.names), others.multilabel):
+        return ""
+    keys = [sorted(map(label_key, each.names)) for each in (labels, others)]
+    if keys[0] != keys[1] or labels.multilabel != others.multilabel:
+        return "only models of the same labels can be compared"
+    return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
 
 
-PART = LabelledRows
+def in_words(config: FolderConfig) -> str:
+    """Say what a model answers with."""
+    return listed(config.label_set.names, _LABELS_NAMED)
 
 
-def _shown(labels: Sequence[str]) -> str:
-    """Return the label, or several labels joined."""
-    return "|".join(labels)
+def truth_of(config: FolderConfig, table: Table) -> Array:
+    """Return the right answers of a table. Raises `UsageError` if it has others than the model."""
+    return config.label_set.encode(table)
+
+
+def label_figures(config: FolderConfig, truth: Array) -> LabelFigures:
+    """Return the figures of right answers that are compared with those of other rows."""
+    return drift_table.label_figures(config.label_set.names, truth)
+
+
+def notes(config: FolderConfig, table: Table, truth: Array) -> list[str]:
+    """Return sentences about a table and its right answers."""
+    notes = []
+    if conflicts := conflicting_rows(table):
+        occur = counted(len(conflicts), "text occurs", "texts occur")
+        notes.append(f"{occur} with different labels, so no model can get every row right")
+    if not config.target.multilabel and len(set(truth.tolist())) == 1:
+        only = config.label_set.names[int(truth[0])]
+        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
+    return notes
+
+
+def answered(
+    predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
+) -> LabelledRows:
+    """Return rows of a table, from the scores of each reader without a weight (`Answering.scores`)."""
+    weighed = predictor.weighed(scores, len(truth))
+    about |= {"logits": np.sum(list(weighed.values()), axis=0), "by_rules": weighed.get("rules")}
+    thresholds = None if predictor.held_out is None else predictor.held_out.thresholds
+    return LabelledRows.of(predictor.trained, table, truth, thresholds=thresholds, **about)
+
+
+def readers(predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:
+    """Return the answers of each reader alone. Nothing if there is one reader."""
+    config = predictor.trained.config
+    multilabel = config.target.multilabel
+    if config.readers is None:
+        return {}
+    weighed = predictor.weighed(scores, rows)
+    return {
+        reader: probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
+        if settings.weight
+        else None
+        for reader, settings in config.readers.root.items()
+    }
+
+
+def baselines(config: FolderConfig, groups: Array | None) -> list[Baseline]:
+    """Return the baselines, not yet fitted."""
+    return [MajorityBaseline(config.n_classes), TfidfBaseline(config.n_classes, groups=groups)]
 
 
 def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[int]:
     """Return the first change that turned the answer, for each of the shortest such texts."""
     first = {int(places[i]): int(i) for i in np.flatnonzero(differs)[::-1]}
     return [first[place] for place in sorted(first, key=lambda place: (lengths[first[place]], place))[:EXAMPLES]]
-
-
-def reader_alone(reader: str, probs: Array | None) -> ReaderOutcome:
-    """Return the probabilities of a reader alone, None if it is not asked."""
-    return ReaderOutcome(
-        reader=reader, answers=probs, description=_DESCRIPTIONS.get(reader, "a reader of another package")
-    )

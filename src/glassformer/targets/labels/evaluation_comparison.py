@@ -1,12 +1,8 @@
 """Two models of labels compared on the same rows."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
-from collections.abc import Mapping, Sequence
-
-from glassformer.data.labels import LabelSet
-from glassformer.data.spellings import label_key
-from glassformer.data.wording import counted, listed
+from glassformer.data.wording import counted
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import ModelComparison
 from glassformer.evaluation.verdict import (
@@ -19,8 +15,6 @@ from glassformer.evaluation.verdict import (
     signed,
     why_not_clear,
 )
-
-_LABELS_NAMED = 10
 
 
 class Flip(Record):
@@ -63,21 +57,6 @@ def _line(flip: Flip) -> tuple[str, str]:
 
 def _estimate(estimate: Estimate) -> str:
     return f"{share(estimate.value)} ({interval(estimate)})"
-
-
-def some(labels: Sequence[str]) -> str:
-    """Name the first labels."""
-    return listed(labels, _LABELS_NAMED)
-
-
-def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
-    """Return why models with these labels cannot be compared, or nothing if they can."""
-    if (set(ours.names), ours.multilabel) == (set(theirs.names), theirs.multilabel):
-        return ""
-    keys = [sorted(map(label_key, labels.names)) for labels in (ours, theirs)]
-    if keys[0] != keys[1] or ours.multilabel != theirs.multilabel:
-        return "only models of the same labels can be compared"
-    return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
 
 
 def which_is_more_accurate(

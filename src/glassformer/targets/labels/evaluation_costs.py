@@ -1,7 +1,5 @@
 """What answers cost on measured rows, beside the most probable answers and baselines."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Unpack
@@ -13,33 +11,31 @@ from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.intervals import Draws, bootstrap_mean
 from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.record import Estimate
-from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.labels.evaluation_result import ChangedAnswers, CostFigures, CostOf
+from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by
 
 _CHANGES = 12
 
 
 def cost_figures(
-    probs: Array,
-    truth: Array,
-    names: Sequence[str],
-    costs: Costs,
-    rows: Sequence[CostRow],
-    outcomes: Sequence[Outcome],
-    **draws: Unpack[Draws],
-) -> CostFigures:
+    target: Labels, probs: Array, truth: Array, outcomes: Sequence[Outcome], **draws: Unpack[Draws]
+) -> CostFigures | None:
     """Measure the mean cost of a row. A row that a person is asked about costs that, and nothing else.
 
     Args:
         probs: (n, n_classes) those of the model.
         truth: class numbers (n,), or multi-hot (n, n_classes) with several labels per text.
-        rows: the costs, as a target keeps them.
         outcomes: the baselines among them answer by the same costs.
+
+    Returns:
+        None if the answers follow no costs.
     """
+    if (costs := target.rule) is None:
+        return None
 
     def probable(of: Array) -> BoolArray:
-        return given_by(of, multilabel=truth.ndim == 2)
+        return given_by(of, multilabel=target.multilabel)
 
     def by_cost(of: Array) -> DoubleArray:
         return np.where(costs.asked(of), costs.review or 0, costs.paid(costs.given(of), truth))
@@ -57,11 +53,11 @@ def cost_figures(
         return bootstrap_mean(values, **draws)
 
     return CostFigures(
-        rows=tuple(rows),
+        rows=target.costs,
         mean=mean(paid),
         asked=int(asked.sum()),
         others=tuple(CostOf(name=name, mean=mean(values), more=mean(values - paid)) for name, values in others.items()),
-        changed=_changed((probable(probs), given), asked, (others["the most probable answers"], paid), names),
+        changed=_changed((probable(probs), given), asked, (others["the most probable answers"], paid), target.names),
     )
 
 

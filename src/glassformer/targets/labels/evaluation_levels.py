@@ -1,7 +1,5 @@
 """Measures of classes with levels: each level by itself, and how much of the path is right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Unpack
 

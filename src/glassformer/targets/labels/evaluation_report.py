@@ -1,6 +1,4 @@
-"""How the evaluation of a model of labels is shown."""
-
-from __future__ import annotations
+"""How the evaluation of a model of labels is shown. `number/evaluation_report.py` shows that of a number."""
 
 import json
 import math
@@ -19,10 +17,9 @@ from glassformer.evaluation.charts import (
     svg,
     unit_axis,
 )
-from glassformer.evaluation.report import Look
 from glassformer.evaluation.result import Calibration, ClassCurve, ClassThresholds, RankMeasures, Review
 from glassformer.evaluation.review import BY_CLASS
-from glassformer.evaluation.verdict import how_far_off, interval, rarely_found, share, signed, where_worse
+from glassformer.evaluation.verdict import how_far_off, interval, share, signed, where_worse
 from glassformer.evaluation.weak_spots import WorstError
 from glassformer.explanation.page import marked
 from glassformer.explanation.shares import pieces_of
@@ -36,9 +33,18 @@ _LAST_COLUMN = 3  # ranks off; larger distances are added up
 _LONGEST_NAME = 36  # letters of a class above its curve
 _AIM = 0.9
 Point = tuple[float, int, int]
+COLUMNS = ("accuracy", "macro F1", "ROC-AUC", "log loss")
+"""Those of the table of contestants in the report. The template writes their cells."""
+PLAIN = ("accuracy", "95% interval", "macro F1", "log loss")
+"""Those in the terminal."""
 
 
-def _figures(evaluation: LabelEvaluation) -> dict[str, str]:
+def leading(evaluation: LabelEvaluation) -> str:
+    """Name the figure by which contestants are compared."""
+    return "subset accuracy" if evaluation.multilabel else "accuracy"
+
+
+def figures(evaluation: LabelEvaluation) -> dict[str, str]:
     metrics = evaluation.metrics
     return {
         "macro F1": share(metrics.macro_f1.value),
@@ -48,14 +54,14 @@ def _figures(evaluation: LabelEvaluation) -> dict[str, str]:
     }
 
 
-def _plain_cells(contestant: LabelContestant) -> list[str]:
+def plain_cells(contestant: LabelContestant) -> list[str]:
     metrics, accuracy = contestant.metrics, contestant.metrics.accuracy
     figures = (metrics.macro_f1.value, metrics.log_loss)
     span = f"{accuracy.low:.4f} to {accuracy.high:.4f}"
     return [f"{accuracy.value:.4f}", span, *(f"{value:.4f}" for value in figures)]
 
 
-def _sentences(evaluation: LabelEvaluation) -> list[str | None]:
+def sentences(evaluation: LabelEvaluation) -> list[str | None]:
     metrics, calibration = evaluation.metrics, evaluation.calibration
     auc = "" if metrics.roc_auc is None else f"ROC-AUC {metrics.roc_auc:.4f}, "
     return [
@@ -66,7 +72,7 @@ def _sentences(evaluation: LabelEvaluation) -> list[str | None]:
         evaluation.duel.reader_verdict,
         how_far_off(evaluation.ranks) if evaluation.ranks else None,
         level_by_level(evaluation.levels) if evaluation.levels else None,
-        rarely_found(metrics),
+        metrics.remark,
         where_worse(evaluation.slices),
         None if evaluation.rules is None else evaluation.rules.sentence,
     ]
@@ -102,7 +108,8 @@ def _temperature(calibration: Calibration) -> str:
     return "" if shown == "1.00" else f" ({calibration.before.ece:.4f} before the temperature of {shown})"
 
 
-def _shown(evaluation: LabelEvaluation) -> dict[str, Any]:
+def shown(evaluation: LabelEvaluation) -> dict[str, Any]:
+    """Return what the template asks for besides."""
     matrix, names, review = evaluation.confusion, evaluation.class_names, evaluation.review
     classes = evaluation.class_thresholds
     shown: dict[str, Any] = {
@@ -259,16 +266,3 @@ def _marked_words(error: WorstError) -> Markup:
     """Return the text of an explained error with each word marked by its share."""
     assert error.reasons is not None
     return Markup("").join(map(marked, pieces_of(error.text, error.reasons.words)))
-
-
-PART = Look(
-    template="targets/labels/evaluation_report",
-    leading=lambda evaluation: "subset accuracy" if evaluation.multilabel else "accuracy",
-    figures=_figures,
-    headline=lambda evaluation: [rarely_found(evaluation.metrics)],
-    columns=("accuracy", "macro F1", "ROC-AUC", "log loss"),
-    plain=("accuracy", "95% interval", "macro F1", "log loss"),
-    plain_cells=_plain_cells,
-    sentences=_sentences,
-    shown=_shown,
-)

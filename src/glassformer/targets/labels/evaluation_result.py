@@ -1,7 +1,5 @@
 """The records of the evaluation of a model that answers with labels."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from glassformer.evaluation.record import Estimate, Record
@@ -167,3 +165,6 @@ class LabelEvaluation(Evaluation):
     rules: MeasuredRules | None = None
     label_doubts: DoubtfulRows[DoubtfulLabel] | None = None
     worst_errors: tuple[WorstError, ...]
+
+
+PART = LabelEvaluation

@@ -1,7 +1,5 @@
 """What to do next with a model of labels."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

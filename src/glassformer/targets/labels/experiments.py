@@ -1,7 +1,5 @@
 """How experiments with labels are rated: by the log loss, and by how many answers are right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -15,15 +13,10 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
 from glassformer.evaluation.intervals import mcnemar, share_right
-from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.metrics import correct_rows, losses
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.judging import Figure, Judge, Rating
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels import training
-from glassformer.targets.labels.target import labels_of
-from glassformer.targets.probabilities import probabilities
-from glassformer.training.loop import NotANumberError
 
 _FEWEST_OF_CLASS = 2  # rows to learn from: see `LabelSet`
 
@@ -32,7 +25,6 @@ class LabelJudge(Judge):
     """Rates labels. A row is right (1) or wrong (0), and has a log loss in nats."""
 
     kind = "labels"
-    way = training.PART
     figures = (
         Figure(key="accuracy", name="accuracy"),
         Figure(key="log_loss", name="log loss", lower_is_better=True, decides=True),
@@ -77,15 +69,10 @@ class LabelJudge(Judge):
         )
 
     def rows(self, trained: TrainedModel, table: Table) -> dict[str, Array]:
-        config, target = trained.config, labels_of(trained.config.target)
-        logits = Predictor(trained).logits(table.frame["text"].to_list())
-        if not np.isfinite(logits).all():
-            raise NotANumberError("the answers are NaN or infinite")
-        probs = probabilities(logits, temperature=target.temperature, multilabel=target.multilabel).astype(np.float32)
-        labels = config.label_set.encode(table)
+        probs, labels = self.answers(trained, table).astype(np.float32), trained.config.label_set.encode(table)
         return {
-            "accuracy": correct_rows(probs, labels, multilabel=target.multilabel),
-            "log_loss": np.round(losses_of(probs, labels, multilabel=target.multilabel), 6),
+            "accuracy": correct_rows(probs, labels),
+            "log_loss": np.round(losses(probs, labels).mean(axis=1), 6),
         }
 
     def rows_without_reading(self, learned: Table, table: Table) -> dict[str, Array]:
@@ -96,7 +83,7 @@ class LabelJudge(Judge):
             truth=labels.encode(learned),
             texts=table.frame["text"].to_list(),
         )
-        return {"accuracy": correct_rows(answers.answers, labels.encode(table), multilabel=labels.multilabel)}
+        return {"accuracy": correct_rows(answers.answers, labels.encode(table))}
 
     def estimate(self, key: str, rows: Array, table: Table, **drawn: Any) -> Estimate:
         if key == "accuracy":
@@ -109,13 +96,6 @@ class LabelJudge(Judge):
 
 
 PART = LabelJudge()
-
-
-def losses_of(probs: Array, labels: Array, *, multilabel: bool) -> Array:
-    """Return the log loss of each row in nats, (rows,). With several labels per text it is the mean over the labels."""
-    of_truth = np.where(labels > 0, probs, 1 - probs) if multilabel else probs[np.arange(len(labels)), labels]
-    losses: Array = -np.log(np.clip(of_truth.astype(np.float64), np.finfo(np.float64).eps, 1))
-    return losses.mean(axis=1) if multilabel else losses
 
 
 def _labels(table: Table) -> pl.Series:

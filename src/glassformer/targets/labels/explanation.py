@@ -1,7 +1,5 @@
 """What is asked about an answer with labels: the margin between a label and its rival, in logits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -16,7 +14,6 @@ from glassformer.explanation.shares import signed
 from glassformer.targets.costs import Costs
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.target import Labels
-from glassformer.targets.probabilities import probabilities
 
 _LABELS_SHOWN = 10
 
@@ -33,7 +30,7 @@ class AskedLabel(Asked):
         label: the explained label: the one that was asked for, or the answer; with several labels per text, the most
             probable one.
         rival: the most probable other label, or None.
-        costs: what wrong answers cost, if the answers follow that, by these probabilities: logits / `temperature`.
+        costs: what wrong answers cost, if the answers follow that.
     """
 
     whole: ClassVar = "margin"
@@ -48,8 +45,8 @@ class AskedLabel(Asked):
     rival: Any
     probability: float
     most_probable: bool
+    target: Labels
     costs: Costs | None
-    temperature: float
 
     @classmethod
     def of(
@@ -75,15 +72,15 @@ class AskedLabel(Asked):
         if others:
             direction[others[0]] = -1
         return cls(
-            prediction=answers.read()[0],
+            prediction=answers.named[0],
             direction=direction / target.temperature,
             number=first,
             label=labels[first],
             rival=labels[others[0]] if others else None,
             probability=float(probs[first]),
             most_probable=first == int(probs.argmax()),
+            target=target,
             costs=target.rule,
-            temperature=target.temperature,
         )
 
     @property
@@ -163,15 +160,14 @@ class AskedLabel(Asked):
         return mine - np.delete(logits, self.number, axis=1).max(axis=1)
 
     def _saves(self, costs: Costs, scores: FloatArray) -> DoubleArray:
-        several = self.rival is None
-        expected = costs.expected(probabilities(scores, temperature=self.temperature, multilabel=several))
+        expected = costs.expected(self.target.values({"": scores}))
         mine, others = expected[:, self.number], np.delete(expected, self.number, axis=1)
-        return mine[:, 0] - mine[:, 1] if several else others.min(axis=1) - mine
+        return mine[:, 0] - mine[:, 1] if self.target.multilabel else others.min(axis=1) - mine
 
     def after(self, answers: LabelAnswers) -> dict[str, Any]:
         return {
-            "prediction": answers.read()[0],
-            "confidence": float(answers.confidences()[0]),
+            "prediction": answers.named[0],
+            "confidence": float(answers.confidences[0]),
             "probability": float(answers.probs[0, self.number]),
         }
 

@@ -1,7 +1,6 @@
-"""What exports of a model with labels depend on."""
+"""What exports of a model with labels depend on. `number/exporting.py` says the same of a number."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import numpy as np
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.metrics import measure
-from glassformer.exporting.expressed import Checked, Expressed
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.costs import in_words
@@ -19,12 +17,12 @@ LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
 """An export in int8 must give so many texts the same labels, and may lose so much of the macro F1."""
 
 
-def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[str, Any]:
+def compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[str, Any]:
+    """Compare the answers of a model, and then those of its export, to rows whose labels are known."""
     labels, names = config.label_set.encode(rows), config.label_set.names
-    same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
+    same = [first == second for first, second in zip(ours.named, theirs.named, strict=True)]
     f1, exported = (
-        measure(each.probs, labels, names, multilabel=config.target.multilabel, costs=each.costs, resamples=1).macro.f1
-        for each in (ours, theirs)
+        measure(each.probs, labels, names, costs=each.costs, resamples=1).macro.f1 for each in (ours, theirs)
     )
     return {
         "rows": len(labels),
@@ -35,14 +33,15 @@ def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict
     }
 
 
-def _said(checked: Checked) -> str:
+def said(checked: Mapping[str, Any]) -> str:
     return (
         f"On {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} get the same labels as from the "
         f"model, and the macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
     )
 
 
-def _changed(checked: Checked) -> str | None:
+def changed(checked: Mapping[str, Any]) -> str | None:
+    """Return why these are other answers. None if they are as good as the same."""
     lost = checked["macro_f1"] - checked["macro_f1_exported"]
     if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
         return None
@@ -53,7 +52,11 @@ def _changed(checked: Checked) -> str | None:
     )
 
 
-def _line(trained: TrainedModel) -> tuple[float, float]:
+def line(trained: TrainedModel) -> tuple[float, float]:
+    """Return the factor and the addend that make the answer of the transformer alone of each of its scores.
+
+    Raises `UsageError` if the library transformers cannot express it.
+    """
     config, target = trained.config, labels_of(trained.config.target)
     if config.n_classes == 1 and not target.multilabel:
         raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
@@ -62,11 +65,13 @@ def _line(trained: TrainedModel) -> tuple[float, float]:
     return config.readers.transformer.weight / config.readers.transformer.temperature, 0.0
 
 
-def _about(config: FolderConfig) -> dict[str, Any]:
+def about(config: FolderConfig) -> dict[str, Any]:
+    """Return what the `config.json` of that library holds about the answers."""
     return {"problem_type": "multi_label_classification" if config.target.multilabel else "single_label_classification"}
 
 
-def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
+def in_pipelines(config: FolderConfig) -> tuple[str, str]:
+    """Return what a pipeline of that library is given besides, and a sentence about its answers."""
     calibrated = "The temperature of the model is part of the last layer. The probabilities are calibrated."
     if costs := labels_of(config.target).costs:
         calibrated += (
@@ -76,22 +81,11 @@ def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
     return ", top_k=None" if config.target.multilabel else "", calibrated
 
 
-def _page(trained: TrainedModel) -> dict[str, Any]:
+def page(trained: TrainedModel) -> dict[str, Any]:
+    """Return what a page that answers in a browser needs to know."""
     target = labels_of(trained.config.target)
     labels = [str(label) for label in target.labels]
     levels = None if target.tree is None else target.tree.separator
     costs = None if (rule := target.rule) is None else {"wrong": rule.wrong.tolist(), "review": rule.review}
     about = {"labels": labels, "levels": levels, "costs": costs}
     return {"multilabel": target.multilabel, "temperature": target.temperature, **about}
-
-
-PART = Expressed(
-    compared=_compared,
-    said=_said,
-    changed=_changed,
-    line=_line,
-    about=_about,
-    in_pipelines=_in_pipelines,
-    page=_page,
-    page_module="labels",
-)

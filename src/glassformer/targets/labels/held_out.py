@@ -1,7 +1,5 @@
 """What a model usually answers: the figures of its answers to rows that it had not learned."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import lru_cache
 from operator import not_
@@ -16,7 +14,7 @@ from glassformer.errors import GlassformerError
 from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.kept_rows import KeptRows, packed, packed_numbers, places_kept, unpacked
 from glassformer.targets.labels.answers import LabelAnswers
-from glassformer.targets.number.held_out import Mean, Share, unseen_figures
+from glassformer.targets.number.held_out import Mean, Share
 from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
 
@@ -98,29 +96,26 @@ class HeldOutAnswers(BaseModel):
     def of(
         cls,
         answers: LabelAnswers,
-        unseen: FloatArray | None,
         *,
-        threshold: float | None,
         labels: Array | None = None,
         costs: tuple[CostRow, ...] = (),
         numbers: Array | None = None,
+        **unseen: Any,
     ) -> Self:
         """Sum up the answers to held-out rows.
 
         Args:
-            unseen: the unseen shares of these rows, or of some of them.
-            threshold: the largest unseen share of a text that is not unlike the training data. Both are None if the
-                model keeps no seen words.
+            unseen: see `unseen_figures`. Nothing if the model keeps no seen words.
             labels: the right labels as numbers (see `Thresholds.of`). None if they are not known.
             numbers: those of the rows (see `KeptRows`).
         """
-        read = answers.read()
+        read = answers.named
         given = Counter(str(label) for found in read for label in (found if answers.multilabel else [found]))
         return cls(
             rows=len(read),
             labels={str(label): round(given[str(label)] / len(read), 6) for label in answers.labels},
-            confidence=Mean.of(answers.confidences()),
-            **({} if unseen is None or threshold is None else unseen_figures(unseen, threshold)),
+            confidence=Mean.of(answers.confidences),
+            **unseen,
             thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel, costs=answers.costs),
             costs=costs,
             kept=KeptAnswers.of(answers.probs, labels, numbers),

@@ -1,7 +1,5 @@
 """How labels are checked: one label for each text, ordered or not, or several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar

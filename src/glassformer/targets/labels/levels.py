@@ -1,7 +1,5 @@
 """Classes with levels, such as `Food > Fruit > Apple`: the tree of their paths. With NumPy alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

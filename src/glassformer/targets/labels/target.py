@@ -1,17 +1,15 @@
 """Targets with labels: classes, ordered classes, and several labels per text."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import not_
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import DoubleArray, FloatArray
 from glassformer.data.wording import label_name, listed
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import Scores
@@ -71,24 +69,27 @@ class Labels(Target):
             return None
         return HeldOutAnswers.model_validate(found).under(self.costs, self.labels, multilabel=self.multilabel)
 
+    def values(self, scores: Mapping[str, Scores]) -> DoubleArray:
+        total = np.sum(list(scores.values()), axis=0)
+        return probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
+
     def taught(self, scores: Scores) -> Scores:
         """Return the calibrated logits."""
         return scores / self.temperature
 
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
-        total = np.sum(list(scores.values()), axis=0)
-        probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
         readers = {name: logits / self.temperature for name, logits in scores.items()}
-        return self.answers_of(probs.astype(np.float32), readers=readers, **about)
+        return self.answers_of(self.values(scores).astype(np.float32), readers=readers, **about)
+
+    def weighed(self, added: Scores) -> Scores:
+        return added * self.temperature
 
     def answers_of(self, probs: FloatArray, **about: Any) -> LabelAnswers:
         """Return the answers with these calibrated probabilities (texts, labels)."""
-        kind = {"labels": self.labels, "multilabel": self.multilabel, "costs": self.rule}
-        return self._answers(probs=probs, **kind, **about)
-
-    @property
-    def _answers(self) -> Callable[..., LabelAnswers]:
-        return LabelAnswers
+        kind: dict[str, Any] = {"labels": self.labels, "multilabel": self.multilabel, "costs": self.rule}
+        if (tree := self.tree) is not None:
+            return PathAnswers(probs=probs, tree=tree, **kind, **about)
+        return LabelAnswers(probs=probs, **kind, **about)
 
     @property
     def tree(self) -> Tree | None:
@@ -175,10 +176,6 @@ class Classes(Labels):
     @property
     def as_labels(self) -> dict[str, Any]:
         return {**super().as_labels, "levels": self.levels}
-
-    @property
-    def _answers(self) -> Callable[..., LabelAnswers]:
-        return LabelAnswers if self.tree is None else partial(PathAnswers, tree=self.tree)
 
     @property
     def _columns(self) -> dict[str, type]:

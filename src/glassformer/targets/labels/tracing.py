@@ -1,7 +1,5 @@
 """From the logits of a text to its probabilities, and to what answers should cost, in a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,10 +10,13 @@ from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.explanation import AskedLabel
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import probabilities
-from glassformer.tracing.steps import CLASSES, Matrix, Outcome, TracedTarget, matrix
+from glassformer.tracing.steps import CLASSES, Matrix, Outcome, matrix
+
+SCORE = "logit"
 
 
-def _outcome(target: Labels, answers: LabelAnswers) -> Outcome:
+def outcome(target: Labels, answers: LabelAnswers) -> Outcome:
+    """Return what is traced of the answer to a single text."""
     asked = AskedLabel.of(target, answers)
     return Outcome(
         names=tuple(map(str, target.labels)),
@@ -26,7 +27,8 @@ def _outcome(target: Labels, answers: LabelAnswers) -> Outcome:
     )
 
 
-def _steps(target: Labels, name: str, logits: Array) -> Iterator[Matrix]:
+def steps(target: Labels, name: str, logits: Array) -> Iterator[Matrix]:
+    """Yield what follows from the logits (width,), which the step `name` gives."""
     calibrated = logits / target.temperature
     yield matrix("divide", "calibrated", calibrated, name, divisor=target.temperature)
     probs = probabilities(calibrated[None], multilabel=target.multilabel)[0]
@@ -41,6 +43,3 @@ def _steps(target: Labels, name: str, logits: Array) -> Iterator[Matrix]:
     else:
         yield matrix("given", "costs", costs.wrong, rows=CLASSES)
         yield matrix("weighted-mean", "expected_costs", expected, "probabilities", "costs")
-
-
-PART = TracedTarget(score="logit", outcome=_outcome, steps=_steps)

@@ -1,38 +1,26 @@
-"""Run the training of a model that answers with labels: its steps are those of `run.py`."""
-
-from __future__ import annotations
+"""Run the training of a model that answers with labels. `run.py` asks for what differs between kinds of answers."""
 
 import dataclasses
 from typing import Any
 
 from glassformer.data.labels import unlike_labels
-from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
+from glassformer.data.table import Table
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.labels.target import labels_target
 from glassformer.targets.labels.training_held_out import HeldOutLabels, held_out_figures
 from glassformer.targets.labels.training_readers import gain_of, lessons_of, readers_in_words, weigh_readers
+from glassformer.training import preparation
 from glassformer.training.loop import Observer
-from glassformer.training.preparation import prepare
-from glassformer.training.recipe import Recipe
-from glassformer.training.run import Ended, Way, finished_model, train_model
-from glassformer.training.unlike import learn_seen
+from glassformer.training.run import Ended, finished_model
+
+prepare, lessons, gain = preparation.prepare, lessons_of, gain_of
 
 
-def train_classifier(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
-    """Learn labels: see `train_model` for the arguments.
-
-    Raises:
-        UsageError: the labels cannot be learned; and what `train_model` raises.
-    """
-    return train_model(sources, recipe, way=PART, **how)
-
-
-def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
+def warn(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
     """Say it if the model is not more accurate on the held-out rows than always giving the most frequent class."""
     held_out = splits.train if splits.validation is None else splits.validation
     figures = trained.metrics.get("readers", {})
@@ -50,44 +38,28 @@ def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observ
         )
 
 
-def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
+def finish(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     """Calibrate on the held-out rows. Return the model, and these rows."""
     prepared, learned, crossed = run.prepared, run.learned, run.crossed
-    recipe, labels = prepared.recipe, prepared.labels
-    data, temperature, readers, figures = prepared.data, 1.0, None, {}
-    untrained = recipe.training.without_transformer
-    logits = None if crossed is None else crossed.logits
-    if data.validation is not None and not untrained:
-        window, n_classes = recipe.model.max_seq_len, len(labels.names)
-        logits = score(logits_of(run.trainer.model), data.validation, max_seq_len=window, n_classes=n_classes)
+    labels, logits, temperature, readers, figures = prepared.labels, run.transformer, 1.0, None, {}
     if learned is not None:
         readers, temperature, weighed, learned = weigh_readers(learned, logits)
+        run = dataclasses.replace(run, learned=learned)
         weighed |= {} if crossed is None or crossed.broken is None else {"promise": crossed.broken.model_dump()}
         run.trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}
     elif logits is not None and prepared.held_out_labels is not None:
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
-    seen, unseen = None, None
-    if recipe.training.keep_seen_words:
-        seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
-    threshold = None if seen is None else seen.config.threshold
     held_out = HeldOutLabels.of(prepared, readers, learned, logits)
     kind: dict[str, Any] = {"multilabel": labels.multilabel, "ordered": labels.ordered, "levels": labels.levels}
     target = labels_target(prepared.label_values, temperature=temperature, costs=prepared.costs, **kind)
-    figures |= held_out_figures(held_out, prepared, run.source, target, unseen, threshold)
-    run = dataclasses.replace(run, learned=learned)
-    return finished_model(run, target=target, readers=readers, seen=seen, metrics=figures), held_out
+    figures |= held_out_figures(held_out, run, target)
+    return finished_model(run, target=target, readers=readers, metrics=figures), held_out
 
 
-PART = Way(
-    prepare=prepare,
-    lessons=lessons_of,
-    gain=gain_of,
-    finish=_finished,
-    warn=_warn_of_no_progress,
-    doubts=lambda table: list(filter(None, (unlike_labels(table), table_spellings(table)))),
-)
-"""How labels are learned."""
+def doubts(table: Table) -> list[str]:
+    """Say what is doubtful about the labels of a table."""
+    return [*filter(None, (unlike_labels(table), table_spellings(table)))]
 
 
 def from_memory(

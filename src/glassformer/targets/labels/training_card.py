@@ -1,19 +1,23 @@
-"""What is said of a trained model of labels."""
-
-from __future__ import annotations
+"""What is said of a trained model of labels. `number/training_card.py` says the same of a number."""
 
 from typing import Any
 
 from glassformer.data.wording import counted
 from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
-from glassformer.training.card import Said
+
+KIND, COLUMN = "text classifier", "label"
+LIMITS = """\
+Only such rows taught it what to answer. On texts of another kind, language or time its answers and its confidence mean
+little. It has not been checked for unfair treatment of anyone."""
+DOUBTED = "a label that the model doubts"
+"""What a doubtful row has."""
 
 
-def _answers(trained: TrainedModel) -> str:
+def answers(trained: TrainedModel) -> str:
+    """Say how a text is answered."""
     kind = "any number of the labels" if trained.config.target.multilabel else "one of the labels"
     return f"{kind}: {', '.join(str(label) for label in labels_of(trained.config.target).labels)}."
 
@@ -27,7 +31,11 @@ _AS_PART = {
 }
 
 
-def _readers(trained: TrainedModel) -> list[str]:
+def learned(trained: TrainedModel) -> str:  # noqa: ARG001 (the card names the labels)
+    return ""
+
+
+def readers(trained: TrainedModel) -> list[str]:
     """Say how the readers share the answer."""
     config, readers = trained.config, trained.metrics.get("readers")
     if readers is None or config.readers is None:
@@ -49,7 +57,7 @@ def _readers(trained: TrainedModel) -> list[str]:
     return [f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}.{left_out}"]
 
 
-def _measured(trained: TrainedModel) -> list[str]:
+def measured(trained: TrainedModel) -> list[str]:
     config = trained.config
     best, readers, rows = (
         trained.metrics.get("best", {}),
@@ -92,13 +100,13 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
     )
 
 
-def _figures(trained: TrainedModel) -> dict[str, Any]:
+def figures(trained: TrainedModel) -> dict[str, Any]:
     target, metrics = labels_of(trained.config.target), trained.metrics
     readers = {"readers": metrics.get("readers"), "best": metrics["best"]}
     return {"labels": list(target.labels), "temperature": target.temperature, **readers}
 
 
-def _in_short(trained: TrainedModel) -> str:
+def in_short(trained: TrainedModel) -> str:
     best, readers = trained.metrics["best"], trained.metrics.get("readers")
     if not readers and "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
@@ -124,18 +132,3 @@ def _interval(trained: TrainedModel, accuracy: float) -> str:
     rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
     estimate = wilson(accuracy * rows, rows, worth=trained.metrics["held_out_worth"])
     return f"95% interval {estimate.low:.4f} to {estimate.high:.4f}"
-
-
-PART = Said(
-    kind="text classifier",
-    answers=_answers,
-    column="label",
-    learned=lambda _: "",
-    readers=_readers,
-    measured=_measured,
-    limits="Only such rows taught it what to answer. On texts of another kind, language or time its answers and its "
-    "confidence mean\nlittle. It has not been checked for unfair treatment of anyone.",
-    figures=_figures,
-    in_short=_in_short,
-    doubts=("label_doubts", LabelDoubts, "a label that the model doubts"),
-)

@@ -1,8 +1,6 @@
 """What a model folder says about the rows that were held out from training: how they are answered, and which labels
 are doubtful."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -11,10 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
 from glassformer.evaluation.intervals import worth_of_folds, worth_of_groups
-from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
+from glassformer.evaluation.measured import Alone, MeasuredRows
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.verdict import capital
 from glassformer.labels.doubts import doubtful
@@ -23,7 +20,7 @@ from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels.evaluation import LabelledRows, reader_alone
+from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.labels.training_readers import each_alone
@@ -32,6 +29,7 @@ from glassformer.targets.review import Thresholds
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.report import HeldOut
+from glassformer.training.run import Ended
 
 MOST_LISTED = 20
 
@@ -61,14 +59,8 @@ class HeldOutLabels(HeldOut):
         """Return the held-out rows of a run, or None if nothing is held out."""
         if learned is None and transformer is None:
             return None
-        table = prepared.splits.validation or prepared.splits.train
-        places, folds = np.arange(table.frame.height), 1
-        if prepared.splits.validation is None and learned is not None:
-            places, folds = np.concatenate([fold.held_out for fold in learned.folds]), len(learned.folds)
         return cls(
-            table=table,
-            places=places,
-            folds=folds,
+            **cls.where(prepared, learned),
             labels=prepared.known_labels if learned is None else learned.truth,
             readers=readers,
             scores=({} if learned is None else learned.held_out)
@@ -84,8 +76,7 @@ class HeldOutLabels(HeldOut):
         assert self.labels is not None
         frame = self.table.frame
         groups = frame["group"].to_numpy()[self.places] if "group" in frame.columns else None
-        right = correct_rows(probs, self.labels, multilabel=target.multilabel, costs=target.rule)
-        return worth_of_folds(self.folds) * worth_of_groups(~right, groups)
+        return worth_of_folds(self.folds) * worth_of_groups(~correct_rows(probs, self.labels, target.rule), groups)
 
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> LabelledRows:
         assert self.labels is not None
@@ -94,10 +85,11 @@ class HeldOutLabels(HeldOut):
         about = {"logits": reduce(np.add, scores.values()), "by_rules": scores.get("rules")}
         return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, folds=self.folds, **about)
 
-    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> Alone:  # noqa: ARG002
         if self.readers is None or self.labels is None:
-            return []
-        outcomes, multilabel = [], trained.config.target.multilabel
+            return {}
+        alone: dict[str, Array | None] = {}
+        multilabel = trained.config.target.multilabel
         for reader, settings in self.readers.root.items():
             found, probs = self.scores.get(reader), None
             if found is not None:
@@ -105,8 +97,8 @@ class HeldOutLabels(HeldOut):
                 if not settings.weight:
                     temperature = fit_temperature(found, self.labels, multilabel=multilabel)
                 probs = probabilities(weighted[which], temperature=temperature, multilabel=multilabel)
-            outcomes.append(reader_alone(reader, probs))
-        return outcomes
+            alone[reader] = probs
+        return alone
 
     def chose(self, trained: TrainedModel) -> tuple[list[str], str]:
         return [*(["the weights of the readers"] if trained.config.readers else []), "the calibration"], ""
@@ -129,46 +121,32 @@ class HeldOutLabels(HeldOut):
         return {name: self.readers[name].weight * found for name, found in some.items()}
 
 
-def held_out_figures(
-    held_out: HeldOutLabels | None,
-    prepared: Prepared,
-    source: SourceConfig | None,
-    target: Labels,
-    unseen: FloatArray | None,
-    threshold: float | None,
-) -> dict[str, Any]:
+def held_out_figures(held_out: HeldOutLabels | None, run: Ended, target: Labels) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. They are empty if nothing is held out."""
     if held_out is None:
         return {}
     total = reduce(np.add, held_out.by_reader().values())
     answers = target.answers({"": total}, None, empty=np.zeros(len(total), np.bool_))
-    added = source is not None and bool(source.added)
+    added = run.source is not None and bool(run.source.added)
     numbers = None if added else held_out.table.frame["row"].to_numpy()[held_out.places]
-    found = HeldOutAnswers.of(
-        answers, unseen, threshold=threshold, labels=held_out.labels, costs=target.costs, numbers=numbers
-    )
+    found = HeldOutAnswers.of(answers, labels=held_out.labels, costs=target.costs, numbers=numbers, **run.seen[1])
     figures: dict[str, Any] = {"held_out_answers": found.model_dump()}
     if held_out.labels is not None:
         figures["held_out_worth"] = held_out.worth(answers.probs, target)
-    if doubts := _label_doubts(held_out, prepared, source, answers.probs):
+    if not added and (doubts := _label_doubts(held_out, run.prepared, answers.probs)):
         figures["label_doubts"] = doubts.model_dump(mode="json")
     return figures
 
 
-def _label_doubts(
-    held_out: HeldOutLabels, prepared: Prepared, source: SourceConfig | None, probs: FloatArray
-) -> LabelDoubts | None:
+def _label_doubts(held_out: HeldOutLabels, prepared: Prepared, probs: FloatArray) -> LabelDoubts | None:
     """Compare the labels of the held-out rows with the answers to them, by confident learning (see `doubtful`).
 
     Returns:
-        None if the rows have several labels, or none of their own (those of a student are its teacher's), if rows were
-        added (their numbers are those of several tables), or if the model is hardly better than always the most
-        frequent label: then its doubts say little.
+        None if the rows have several labels, or none of their own (those of a student are its teacher's), or if the
+        model is hardly better than always the most frequent label: then its doubts say little.
     """
     labels = held_out.labels
-    if labels is None or prepared.labels.multilabel:
-        return None
-    if "teacher" in prepared.record or (source is not None and source.added):
+    if labels is None or prepared.labels.multilabel or "teacher" in prepared.record:
         return None
     most_frequent = float(np.bincount(labels).max() / len(labels))
     if knows_little(float((probs.argmax(axis=1) == labels).mean()), most_frequent):

@@ -1,7 +1,5 @@
 """What the readers beside the transformer learn of labels, and how all readers are weighed by held-out rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
@@ -12,14 +10,13 @@ import torch
 
 from glassformer.data.arrays import Array, BoolArray, FloatArray
 from glassformer.data.wording import counted
-from glassformer.evaluation.metrics import correct_rows
+from glassformer.labels.learning_curve import right_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import Joined, join, open_rows
 from glassformer.readers.reader import FittedReader, Fold
-from glassformer.targets.probabilities import probabilities
 from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
@@ -116,7 +113,7 @@ def weigh_readers(
     }
     together = together if learned.fixed is None else together + whole * learned.fixed
     alone = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
-    right, by_all = {name: _right(each, labels) for name, each in alone.items()}, _right(together, labels)
+    right, by_all = {name: right_rows(each, labels) for name, each in alone.items()}, right_rows(together, labels)
     figures = {
         "held_out_rows": len(labels),
         "folds": len(learned.folds),
@@ -213,12 +210,6 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     lower, all_of = figures["gain_in_nats"] / figures["held_out_rows"], "both" if len(accuracies) == 2 else "all"
     together = f"{all_of} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
     return f"{alone}, {together}{but}"
-
-
-def _right(logits: FloatArray, labels: Array) -> BoolArray:
-    """Return the rows that are answered rightly."""
-    multilabel = labels.ndim == 2
-    return correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel)
 
 
 def _more_often(right: Mapping[str, BoolArray], by_all: BoolArray) -> str | None:

@@ -1,7 +1,5 @@
 """A number for each text at the desk."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar

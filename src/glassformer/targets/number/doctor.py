@@ -1,7 +1,5 @@
 """How a run that learns a number is checked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

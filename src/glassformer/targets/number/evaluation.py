@@ -13,27 +13,22 @@ import numpy as np
 from glassformer.data.arrays import Array, IntArray, Numbers
 from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.numbers import check_varies, numbers_of
-from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
-from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
-from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
+from glassformer.evaluation.measured import Alone, Baseline, MeasuredRows, Outcome, by_text
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Comparison, Contestant, Duel
 from glassformer.evaluation.robustness import EXAMPLES, SEED
 from glassformer.evaluation.slices import FEWEST_ROWS, find_slices
 from glassformer.evaluation.verdict import TWO_READERS, capital, share
-from glassformer.evaluation.verdict import numbers_of as in_words
+from glassformer.evaluation.verdict import numbers_of as both_in_words
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.rules.reader import RulesReader
-from glassformer.targets.answers import Scores
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.evaluation_result import (
@@ -53,6 +48,8 @@ from glassformer.targets.number.evaluation_rules import MeasuredRules, measure_n
 from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.target import Number, number_of
 
+COUNTS_ROWS = False
+DOUBTED = ("doubts", DoubtfulRows[DoubtfulNumber])
 ASKED = (0.8, 0.9, 0.95)
 WORST_ERRORS, MOST_POINTS = 20, 1_000
 _ROOM, _MANY_OUTSIDE = 0.1, 0.1  # a tenth of the rows, by more than a tenth of the range
@@ -67,8 +64,7 @@ class NumberedRows(MeasuredRows):
     Attributes:
         distances: half of the width of the intervals, for each share of numbers that they should hold.
         ranked: the answers of Spearman's correlation, by the name of the contestant, if they are others.
-        rules: those of the model. None if it has none.
-        unruled: the answers without them.
+        unruled: the answers without the rules.
     """
 
     record: ClassVar = NumberEvaluation
@@ -76,15 +72,19 @@ class NumberedRows(MeasuredRows):
     duels: ClassVar = Duel[Contestant[NumberMetrics], Comparison]
     changes: ClassVar = Robustness[NumberTextChange]
     transformer: ClassVar = TWO_READERS
-    truths: ClassVar = "numbers"
-    counts_rows: ClassVar = False
+    readers_in_words: ClassVar = {
+        "counting": "ridge regression on n-grams",
+        "body": "ridge regression on word vectors",
+        "encoder": "ridge regression on the vectors of a pre-trained encoder",
+        "rules": "the rules of a file",
+        "transformer": "the transformer",
+    }
 
+    target: Number
     values: Numbers
-    target: str
     distances: Mapping[float, float] = field(default_factory=dict)
     away: float | None = None
     ranked: Mapping[str, Numbers] = field(default_factory=dict)
-    rules: RulesReader | None = None
     unruled: Numbers | None = None
 
     @property
@@ -94,10 +94,6 @@ class NumberedRows(MeasuredRows):
     @cached_property
     def wrong(self) -> Numbers:
         return (self.values - self.truth) ** 2
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.truth),)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         ranked = self.ranked.get(outcome.name)
@@ -113,7 +109,7 @@ class NumberedRows(MeasuredRows):
         step = max(1, -(-len(self.truth) // MOST_POINTS))
         off = np.abs(self.answers - self.truth)
         return {
-            "target": self.target,
+            "target": self.target.column,
             "intervals": tuple(
                 IntervalCoverage(
                     asked=asked, distance=far, coverage=share_right(off <= far, seed=self.seed, worth=self.worth)
@@ -238,98 +234,79 @@ class NumberedRows(MeasuredRows):
         )
 
     @classmethod
-    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:  # noqa: ARG003
-        names = {number_of(config.target).column.casefold() for config in (ours, theirs)}
-        return "only models of the same number can be compared" if len(names) > 1 else ""
-
-    @classmethod
-    def in_words(cls, config: FolderConfig) -> str:
-        return f"the number {quoted(number_of(config.target).column)}"
-
-    @classmethod
-    def truth_of(cls, config: FolderConfig, table: Table) -> Numbers:  # noqa: ARG003
-        return numbers_of(table)
-
-    @classmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:  # noqa: ARG003
-        return LabelFigures("number", {"number": truth})
-
-    @classmethod
-    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
-        """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
-        check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
-        target, column, found = number_of(config.target), table.label_column, list[str]()
-        scale = target.scale
-        if column is not None and column.casefold() != target.column.casefold():
-            found.append(
-                f"warning: the column {quoted(column)} is measured, but the model learned {quoted(target.column)}; "
-                "`label=` names another column"
-            )
-        room = _ROOM * (scale.highest - scale.lowest)
-        outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
-        if outside > _MANY_OUTSIDE:
-            measured = f"{short(truth.min())} to {short(truth.max())}"
-            learned = f"{short(scale.lowest)} to {short(scale.highest)}"
-            found.append(
-                f"warning: {outside:.0%} of the numbers, {measured}, are far outside of those of training, {learned}. "
-                "Is it the same number, in the same unit?"
-            )
-        return found
-
-    @classmethod
-    def answers_of(cls, target: Number, weighed: Mapping[str, Scores]) -> Numbers:
-        return target.values(weighed)
-
-    @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         target = number_of(trained.config.target)
-        away = target.distance(target.held_out(trained.metrics))
-        rules = trained.readers.get("rules")
-        about |= {"rules": rules if isinstance(rules, RulesReader) else None}
-        return super().of(trained, table, truth, target=target.column, away=away, **about)
-
-    @classmethod
-    def answered(
-        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
-    ) -> Self:
-        target = number_of(predictor.trained.config.target)
-        far = {asked: target.distance(predictor.held_out, asked) for asked in ASKED}
-        distances = {asked: distance for asked, distance in far.items() if distance is not None}
-        values = target.values(predictor.weighed(scores, len(truth)))
-        others = {name: each for name, each in scores.items() if name != "rules"}
-        about |= {"unruled": target.values(predictor.weighed(others, len(truth)))}
-        return cls.of(predictor.trained, table, truth, values=values, distances=distances, **about)
-
-    @classmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:  # noqa: ARG003
-        """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
-        config = predictor.trained.config
-        names, target = config.weights if config.readers is None else config.readers.root, number_of(config.target)
-        alone = {
-            name: target.alone(predictor.held_out, name, scores[name]) if name in scores else None for name in names
-        }
-        for name, reader in predictor.trained.readers.items():
-            if name in scores and not reader.weighed:
-                alone[name] = target.values(target.decided({name: scores[name].astype(target.precision)}))
-        if len(names) < 2 or all(answers is None for answers in alone.values()):
-            return []
-        return [ReaderOutcome(reader=name, answers=answers) for name, answers in alone.items()]
-
-    @classmethod
-    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:  # noqa: ARG003
-        return [MeanBaseline(), RidgeBaseline(groups)]
-
-    @classmethod
-    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        found_as = DoubtfulRows[DoubtfulNumber]
-        return {"doubts": doubtful_rows(trained, "number_doubts", NumberDoubts, found_as, seen)}
-
-    @classmethod
-    def next_steps(cls, found: NumberEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:  # noqa: ARG003
-        return number_steps(found)
+        return super().of(trained, table, truth, away=target.distance(target.held_out(trained.metrics)), **about)
 
 
-PART = NumberedRows
+def why_not_compared(ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:  # noqa: ARG001
+    names = {number_of(config.target).column.casefold() for config in (ours, theirs)}
+    return "only models of the same number can be compared" if len(names) > 1 else ""
+
+
+def in_words(config: FolderConfig) -> str:
+    return f"the number {quoted(number_of(config.target).column)}"
+
+
+def truth_of(config: FolderConfig, table: Table) -> Numbers:  # noqa: ARG001
+    return numbers_of(table)
+
+
+def label_figures(config: FolderConfig, truth: Array) -> LabelFigures:  # noqa: ARG001
+    return LabelFigures("number", {"number": truth})
+
+
+def notes(config: FolderConfig, table: Table, truth: Array) -> list[str]:
+    """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
+    check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
+    target, column, found = number_of(config.target), table.label_column, list[str]()
+    scale = target.scale
+    if column is not None and column.casefold() != target.column.casefold():
+        found.append(
+            f"warning: the column {quoted(column)} is measured, but the model learned {quoted(target.column)}; "
+            "`label=` names another column"
+        )
+    room = _ROOM * (scale.highest - scale.lowest)
+    outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
+    if outside > _MANY_OUTSIDE:
+        measured = f"{short(truth.min())} to {short(truth.max())}"
+        learned = f"{short(scale.lowest)} to {short(scale.highest)}"
+        found.append(
+            f"warning: {outside:.0%} of the numbers, {measured}, are far outside of those of training, {learned}. "
+            "Is it the same number, in the same unit?"
+        )
+    return found
+
+
+def answered(
+    predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
+) -> NumberedRows:
+    target = number_of(predictor.trained.config.target)
+    far = {asked: target.distance(predictor.held_out, asked) for asked in ASKED}
+    distances = {asked: distance for asked, distance in far.items() if distance is not None}
+    values = target.values(predictor.weighed(scores, len(truth)))
+    others = {name: each for name, each in scores.items() if name != "rules"}
+    about |= {"unruled": target.values(predictor.weighed(others, len(truth)))}
+    return NumberedRows.of(predictor.trained, table, truth, values=values, distances=distances, **about)
+
+
+def readers(predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:  # noqa: ARG001
+    """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
+    config = predictor.trained.config
+    names, target = config.weights if config.readers is None else config.readers.root, number_of(config.target)
+    alone = {name: target.alone(predictor.held_out, name, scores[name]) if name in scores else None for name in names}
+    for name, reader in predictor.trained.readers.items():
+        if name in scores and not reader.weighed:
+            alone[name] = target.values(target.decided({name: scores[name].astype(target.precision)}))
+    return {} if len(names) < 2 or all(answers is None for answers in alone.values()) else alone
+
+
+def baselines(config: FolderConfig, groups: Array | None) -> list[Baseline]:  # noqa: ARG001
+    return [MeanBaseline(), RidgeBaseline(groups)]
+
+
+def next_steps(found: NumberEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:  # noqa: ARG001
+    return number_steps(found)
 
 
 def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: int) -> str:
@@ -338,10 +315,14 @@ def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: i
     Args:
         theirs: R² of the other one.
     """
-    figures = f"R² {share(difference.value + theirs)} against {share(theirs)} ({in_words(difference)})"
+    figures = f"R² {share(difference.value + theirs)} against {share(theirs)} ({both_in_words(difference)})"
     on = f"on {counted(rows, 'row')}: {figures}."
     if difference.low > 0:
         return f"{name} is better than {other} {on}"
     if difference.high < 0:
         return f"{other} is better than {name} {on}"
     return f"No clear winner between {name} and {other} {on}"
+
+
+def explained(predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG001
+    return tuple(errors)

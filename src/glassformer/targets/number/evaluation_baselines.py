@@ -1,7 +1,5 @@
 """Baselines that a model of a number should beat: the mean, and ridge regression on TF-IDF."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self
 
@@ -11,8 +9,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
 
 from glassformer.data.arrays import Numbers
-from glassformer.evaluation.baselines import FOLDS, FOLDS_SEED, word_features
-from glassformer.evaluation.row_features import RowFeatures
+from glassformer.evaluation.baselines import FOLDS, FOLDS_SEED, RowFeatures
 
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _MOST_ROWS_TO_CHOOSE_BY = 20_000
@@ -51,7 +48,7 @@ class RidgeBaseline:
         self.groups = groups
 
     def fit(self, texts: Sequence[str], truth: Numbers) -> Self:
-        self.features = RowFeatures(texts, word_features)
+        self.features = RowFeatures(texts)
         matrix, groups = self.features.matrix, self.groups
         rows = np.random.default_rng(FOLDS_SEED).permutation(len(truth))[:_MOST_ROWS_TO_CHOOSE_BY]
         penalty = _choose(matrix[rows], truth[rows], None if groups is None else groups[rows])

@@ -1,7 +1,5 @@
 """Metrics of answers with a number, with bootstrap intervals: R², absolute and squared error, rank correlation."""
 
-from __future__ import annotations
-
 from typing import Any, Unpack
 
 import numpy as np

@@ -1,22 +1,26 @@
 """How the evaluation of a model of a number is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from glassformer.data.inputs import shown as text_shown
 from glassformer.data.wording import figure, short
 from glassformer.evaluation.charts import HEIGHT, axis, frame, svg, x_at, y_at
-from glassformer.evaluation.report import Look
 from glassformer.evaluation.result import Contestant
 from glassformer.evaluation.verdict import share
 from glassformer.targets.number.evaluation import ASKED
 from glassformer.targets.number.evaluation_result import NumberEvaluation, NumberMetrics
 from glassformer.targets.number.target import rows_needed
 
+COLUMNS = ("R²", "mean absolute error", "RMSE", "Spearman")
+PLAIN = ("R²", "95% interval", "mean absolute error", "Spearman")
 
-def _figures(evaluation: NumberEvaluation) -> dict[str, str]:
+
+def leading(evaluation: NumberEvaluation) -> str:  # noqa: ARG001
+    return "R²"
+
+
+def figures(evaluation: NumberEvaluation) -> dict[str, str]:
     metrics = evaluation.metrics
     return {
         "mean absolute error": in_unit(metrics.mae.value),
@@ -25,7 +29,7 @@ def _figures(evaluation: NumberEvaluation) -> dict[str, str]:
     }
 
 
-def _plain_cells(contestant: Contestant[NumberMetrics]) -> list[str]:
+def plain_cells(contestant: Contestant[NumberMetrics]) -> list[str]:
     r2, spearman = contestant.metrics.r2, contestant.metrics.spearman
     return [
         figure(r2.value),
@@ -35,7 +39,7 @@ def _plain_cells(contestant: Contestant[NumberMetrics]) -> list[str]:
     ]
 
 
-def _sentences(evaluation: NumberEvaluation) -> list[str | None]:
+def sentences(evaluation: NumberEvaluation) -> list[str | None]:
     held = [
         f"intervals of ± {short(each.distance)} should hold {each.asked:.0%} of the numbers, and hold "
         f"{each.coverage.value:.1%} (95% interval {each.coverage.low:.1%} to {each.coverage.high:.1%})"
@@ -45,7 +49,7 @@ def _sentences(evaluation: NumberEvaluation) -> list[str | None]:
     return [*held, evaluation.duel.verdict, evaluation.duel.reader_verdict, rules]
 
 
-def _shown(evaluation: NumberEvaluation) -> dict[str, Any]:
+def shown(evaluation: NumberEvaluation) -> dict[str, Any]:
     known = {each.asked for each in evaluation.intervals}
     shown, rows = len(evaluation.points), evaluation.metrics.rows
     dots = "every row" if shown == rows else f"{shown:,} of {rows:,} rows"
@@ -83,16 +87,3 @@ def _scatter(points: Sequence[tuple[float, float]], which: str) -> str:
 def in_unit(value: float) -> str:
     """Write a number of the user's unit as `short` does, with a minus sign."""
     return short(value).replace("-", "−")
-
-
-PART = Look(
-    template="targets/number/evaluation_report",
-    leading=lambda _: "R²",
-    figures=_figures,
-    headline=lambda _: [],
-    columns=("R²", "mean absolute error", "RMSE", "Spearman"),
-    plain=("R²", "95% interval", "mean absolute error", "Spearman"),
-    plain_cells=_plain_cells,
-    sentences=_sentences,
-    shown=_shown,
-)

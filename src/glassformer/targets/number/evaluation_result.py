@@ -1,7 +1,5 @@
 """The records of the evaluation of a model that answers with a number."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from glassformer.data.wording import short
@@ -37,6 +35,10 @@ class NumberMetrics(Figures):
     @property
     def leading(self) -> Estimate:
         return self.r2
+
+    @property
+    def main(self) -> dict[str, Estimate]:
+        return {"r2": self.r2, "mean_absolute_error": self.mae}
 
 
 class IntervalCoverage(Record):
@@ -126,6 +128,9 @@ class NumberEvaluation(Evaluation):
     inputs: tuple[NumberInputShare, ...] = ()
     doubts: DoubtfulRows[DoubtfulNumber] | None = None
     worst_errors: tuple[NumberError, ...]
+
+
+PART = NumberEvaluation
 
 
 class Nearer(Record):

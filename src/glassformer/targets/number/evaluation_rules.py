@@ -1,7 +1,5 @@
 """How often each rule of a model of a number matches, and how far off answers are with the rules and without them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

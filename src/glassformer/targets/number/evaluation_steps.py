@@ -1,7 +1,5 @@
 """What to do next with a model of a number."""
 
-from __future__ import annotations
-
 from glassformer.data.wording import counted, short
 from glassformer.evaluation.next_steps import check_doubts, choose, read_slice
 from glassformer.evaluation.verdict import share

@@ -1,7 +1,5 @@
 """How experiments with a number are rated: by R², and by how far answers are off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -15,20 +13,15 @@ from glassformer.evaluation.record import Estimate
 from glassformer.experiments.judging import Figure, Judge, Rating
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.ridge import strata_of
-from glassformer.targets.number import training
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, r2_of
 from glassformer.targets.number.held_out import HeldOutNumbers
-from glassformer.targets.number.target import number_of
-from glassformer.training.loop import NotANumberError
 
 
 class NumberJudge(Judge):
     """Rates numbers. The value of a row is 1 − its squared error / the variance of the rows: R² is the mean."""
 
     kind = "number"
-    way = training.PART
     figures = (
         Figure(key="r2", name="R²", decides=True),
         Figure(key="mae", name="mean absolute error", lower_is_better=True, in_unit=True),
@@ -58,11 +51,7 @@ class NumberJudge(Judge):
         return Rating(loss=1 - found.r2, own_loss=1 - found.readers[TRANSFORMER].r2, figure=found.r2)
 
     def rows(self, trained: TrainedModel, table: Table) -> dict[str, Array]:
-        predictor = Predictor(trained)
-        scores = predictor.reader_logits(table.frame["text"].to_list())
-        if not all(np.isfinite(each).all() for each in scores.values()):
-            raise NotANumberError("the answers are NaN or infinite")
-        return _errors(number_of(trained.config.target).values(scores), table)
+        return _errors(self.answers(trained, table), table)
 
     def values(self, rows: Mapping[str, Array], table: Table) -> Array:
         return 1 - rows["r2"] / numbers_of(table).var()

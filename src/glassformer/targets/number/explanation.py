@@ -1,7 +1,5 @@
 """What is asked about an answer with a number: the number itself, in its unit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ class AskedNumber(Asked):
     """Why a number. The margin is the number, and the shares of words are in its unit.
 
     Attributes:
-        distance: half of the width of its interval. None if it is not known.
+        answers: the number, with its interval.
         above, below: the number that an answer to a changed text should pass. None for both: any end of the interval.
     """
 
@@ -32,8 +30,7 @@ class AskedNumber(Asked):
     share_key: ClassVar = "effect"
 
     column: str
-    value: float
-    distance: float | None
+    answers: NumberAnswers
     above: float | None
     below: float | None
 
@@ -63,11 +60,14 @@ class AskedNumber(Asked):
             direction=np.array([target.scale.deviation]),
             offset=target.base,
             column=target.column,
-            value=value,
-            distance=answers.distance,
+            answers=answers,
             above=above,
             below=below,
         )
+
+    @property
+    def value(self) -> float:
+        return float(self.answers.values[0])
 
     @property
     def named(self) -> str:
@@ -75,7 +75,8 @@ class AskedNumber(Asked):
 
     @property
     def headline(self) -> str:
-        within = "" if self.distance is None else f" (± {short(self.distance)} for {COVERAGE:.0%} of texts)"
+        away = self.answers.distance
+        within = "" if away is None else f" (± {short(away)} for {COVERAGE:.0%} of texts)"
         return f"{self.column}: {self.named}{within}"
 
     @property
@@ -107,35 +108,29 @@ class AskedNumber(Asked):
         return {"effect": significant(sum(shares.values())), "readers": by_reader}
 
     def cells(self) -> list[Any]:
-        return [self.prediction, *self._interval(self.value)]
-
-    def _interval(self, value: float) -> list[float | None]:
-        away = self.distance
-        return [None, None] if away is None else [significant(value - away), significant(value + away)]
+        return list(self.answers.with_interval(0))
 
     @property
     def wanted(self) -> str:
-        if self.above is None and self.below is None:
-            return "moves the answer out of its interval"
-        return f"moves the answer {'below' if self.above is None else 'above'} {short(self._passed)}"
-
-    @property
-    def _passed(self) -> float:
-        found = self.below if self.above is None else self.above
-        assert found is not None
-        return found
+        if self.above is not None:
+            return f"moves the answer above {short(self.above)}"
+        return (
+            "moves the answer out of its interval"
+            if self.below is None
+            else f"moves the answer below {short(self.below)}"
+        )
 
     def goals(self, scores: FloatArray) -> tuple[Goal, ...]:  # noqa: ARG002
         if self.above is not None:
             return (self._rising(self.above),)
         if self.below is not None:
             return (self._falling(self.below),)
-        if self.distance is None:
+        if (away := self.answers.distance) is None:
             raise UsageError(
                 "`counterfactual=True`: the model knows no interval that the answer could leave; say where the answer "
                 "should go, by `above=` or `below=`"
             )
-        return self._falling(self.value - self.distance), self._rising(self.value + self.distance)
+        return self._falling(self.value - away), self._rising(self.value + away)
 
     def _falling(self, below: float) -> Goal:
         return Goal(sign=1, gaps=lambda scores: self._values(scores) - below, reached=f"falls below {short(below)}")
@@ -147,8 +142,7 @@ class AskedNumber(Asked):
         return scores.astype(np.float64) @ self.direction + self.offset
 
     def after(self, answers: NumberAnswers) -> dict[str, Any]:
-        value = float(answers.values[0])
-        return dict(zip(self.columns, [significant(value), *self._interval(value)], strict=True))
+        return dict(zip(self.columns, answers.with_interval(0), strict=True))
 
     def shown(self, after: Mapping[str, Any]) -> str:
         return short(after["prediction"])

@@ -1,7 +1,6 @@
 """What exports of a model of a number depend on."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import numpy as np
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.data.wording import short
-from glassformer.exporting.expressed import Checked, Expressed
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
@@ -19,7 +17,7 @@ MOST_CHANGE, MOST_R2_LOST = 0.05, 0.005
 """Answers of an export in int8 may change by this share of the mean absolute error, and R² may lose so much."""
 
 
-def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[str, Any]:  # noqa: ARG001
+def compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[str, Any]:  # noqa: ARG001
     truth = numbers_of(rows)
     spread = float(np.square(truth - truth.mean()).sum()) or 1.0
     r2, exported = (1 - float(np.square(truth - each.values).sum()) / spread for each in (ours, theirs))
@@ -32,14 +30,14 @@ def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict
     }
 
 
-def _said(checked: Checked) -> str:
+def said(checked: Mapping[str, Any]) -> str:
     return (
         f"On {checked['rows']:,} {checked['kind']}, answers change by {short(checked['mean_change'])} on average, and "
         f"R² is {checked['r2_exported']:.3f} (the model: {checked['r2']:.3f})."
     )
 
 
-def _changed(checked: Checked) -> str | None:
+def changed(checked: Mapping[str, Any]) -> str | None:
     most = MOST_CHANGE * checked["mae"]
     if checked["mean_change"] <= most and checked["r2"] - checked["r2_exported"] <= MOST_R2_LOST:
         return None
@@ -50,7 +48,7 @@ def _changed(checked: Checked) -> str | None:
     )
 
 
-def _line(trained: TrainedModel) -> tuple[float, float]:
+def line(trained: TrainedModel) -> tuple[float, float]:
     target, weights, scores = number_of(trained.config.target), trained.config.weights, np.array([[0.0], [1.0]])
     found = None
     if any(weight for name, weight in weights.items() if name != TRANSFORMER):
@@ -60,24 +58,16 @@ def _line(trained: TrainedModel) -> tuple[float, float]:
     return float(found[1] - found[0]), float(found[0])
 
 
-def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
+def about(config: FolderConfig) -> dict[str, Any]:  # noqa: ARG001
+    return {"problem_type": "regression"}
+
+
+def in_pipelines(config: FolderConfig) -> tuple[str, str]:
     score = f"The `score` of its one label is the number `{config.target.outputs[0]}`, in its own unit."
     return ', function_to_apply="none"', score
 
 
-def _page(trained: TrainedModel) -> dict[str, Any]:
+def page(trained: TrainedModel) -> dict[str, Any]:
     target = number_of(trained.config.target)
     distance = target.distance(target.held_out(trained.metrics))
     return target.described() | {"deviation": target.scale.deviation, "distance": distance}
-
-
-PART = Expressed(
-    compared=_compared,
-    said=_said,
-    changed=_changed,
-    line=_line,
-    about=lambda _: {"problem_type": "regression"},
-    in_pipelines=_in_pipelines,
-    page=_page,
-    page_module="number",
-)

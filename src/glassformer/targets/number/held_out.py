@@ -3,8 +3,6 @@
 Without PyTorch, which exported models do not need.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Self

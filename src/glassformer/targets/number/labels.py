@@ -1,7 +1,5 @@
 """How the numbers of a table are checked: by how far they are from answers that have not seen them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property

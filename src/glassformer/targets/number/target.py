@@ -1,7 +1,5 @@
 """The target of a number: an answer is a number with an interval."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,7 +22,6 @@ COVERAGE = 0.9
 """The share of right numbers that the intervals of answers should hold."""
 _LARGEST = sys.float_info.max  # JSON also knows larger whole numbers
 _STEP = 1e-9  # of a deviation: a rule that decides on 0 then gives 0
-_KEYS = ["interval_low", "interval_high"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +36,7 @@ class NumberAnswers(Answers):
     """
 
     per_text: ClassVar = ("values",)
+    keys: ClassVar = ("interval_low", "interval_high")
     text_columns: ClassVar = ()
 
     values: Numbers
@@ -63,27 +61,24 @@ class NumberAnswers(Answers):
         """Return the number and its interval."""
         if self.empty[row]:
             return ["(no text)", ""]
-        value, low, high = self._with_interval(row)
+        value, low, high = self.with_interval(row)
         return [short(value), "" if low is None or high is None else f"{short(low)} to {short(high)}"]
 
-    def _with_interval(self, row: int) -> tuple[float, float | None, float | None]:
+    def with_interval(self, row: int) -> tuple[float, float | None, float | None]:
+        """Return the number of a text, and where its interval begins and ends."""
         value, away = float(self.values[row]), self.distance
         low, high = (None, None) if away is None else (significant(value - away), significant(value + away))
         return significant(value), low, high
 
-    @property
-    def _keys(self) -> list[str]:
-        return _KEYS
-
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:  # noqa: ARG002
-        return dict(zip(["prediction", *_KEYS], self._with_interval(row), strict=True))
+        return dict(zip(["prediction", *self.keys], self.with_interval(row), strict=True))
 
     def _added(self) -> dict[str, list[float]]:
         return {name: list(map(significant, added.tolist())) for name, added in self.readers.items()}
 
     def _columns(self) -> dict[str, Any]:
-        rows = [self._with_interval(row) for row in range(len(self.values))]
-        return {name: [row[place] for row in rows] for place, name in enumerate(["prediction", *_KEYS])}
+        rows = [self.with_interval(row) for row in range(len(self.values))]
+        return {name: [row[place] for row in rows] for place, name in enumerate(["prediction", *self.keys])}
 
 
 class Number(Target):
@@ -137,16 +132,14 @@ class Number(Target):
         distance = self.distance(held_out, coverage)
         return NumberAnswers(values=self.values(scores), distance=distance, readers=self._added(scores), **about)
 
+    def weighed(self, added: Scores) -> Scores:
+        return added[:, None] / self.scale.deviation
+
     def _added(self, scores: Mapping[str, Scores]) -> dict[str, Numbers]:
         """Return what each reader adds to the answers, in the unit of the number: (texts,)."""
         return {name: values[:, 0] * self.scale.deviation for name, values in scores.items()}
 
     def values(self, scores: Mapping[str, Scores]) -> Numbers:
-        """Return the number of each text: (texts,).
-
-        Raises:
-            GlassformerError: a number is NaN or infinite.
-        """
         values: Numbers = self.base + np.sum(list(self._added(scores).values()), axis=0)
         if not np.isfinite(values).all():
             raise GlassformerError("the model gives NaN or infinite numbers: its weights are damaged")
@@ -194,7 +187,7 @@ class Number(Target):
 
     @property
     def _columns(self) -> dict[str, type]:
-        return dict.fromkeys(["prediction", *_KEYS], float)
+        return dict.fromkeys(["prediction", *NumberAnswers.keys], float)
 
     def notes(self, held_out: HeldOutNumbers | None) -> list[str]:
         if why := self.why_no_interval(held_out):

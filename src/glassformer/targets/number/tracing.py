@@ -1,7 +1,5 @@
 """From the score of a text to its number, in a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,20 +7,19 @@ import numpy as np
 from glassformer.data.arrays import Array
 from glassformer.targets.number.explanation import AskedNumber
 from glassformer.targets.number.target import Number, NumberAnswers
-from glassformer.tracing.steps import Matrix, Outcome, TracedTarget, matrix
+from glassformer.tracing.steps import Matrix, Outcome, matrix
+
+SCORE = "score"
 
 
-def _outcome(target: Number, answers: NumberAnswers) -> Outcome:
+def outcome(target: Number, answers: NumberAnswers) -> Outcome:
     asked = AskedNumber.of(target, answers)
     return Outcome(names=(target.column,), label=target.column, rival=None, direction=np.ones(1), answer=asked.headline)
 
 
-def _steps(target: Number, name: str, scores: Array) -> Iterator[Matrix]:
+def steps(target: Number, name: str, scores: Array) -> Iterator[Matrix]:
     deviation = target.scale.deviation
     in_unit, base = scores * deviation, np.array([target.base])
     yield matrix("scale", "in_unit", in_unit, name, factor=deviation)
     yield matrix("weight", "base", base)
     yield matrix("add", "number", in_unit + base, "in_unit", "base")
-
-
-PART = TracedTarget(score="score", outcome=_outcome, steps=_steps)

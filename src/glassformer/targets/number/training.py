@@ -1,7 +1,5 @@
 """Run the training of a model that answers with a number. The steps are those of `run.py`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,7 +14,7 @@ from torch import Tensor
 from glassformer.data.arrays import FloatArray, Numbers
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
-from glassformer.data.sources import SourceConfig, Sources
+from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, figure, short
@@ -26,11 +24,10 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import NumberSaying
-from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
+from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale
 from glassformer.targets.number.target import COVERAGE, Number, number_of, rows_needed
 from glassformer.targets.number.training_held_out import HeldOutNumberRows, Off, readers_in_words
 from glassformer.targets.number.training_regression import (
@@ -40,14 +37,15 @@ from glassformer.targets.number.training_regression import (
     mean_loss,
     number_losses,
 )
+from glassformer.targets.review import places
 from glassformer.tracing.snapshot import Scored
+from glassformer.training import preparation
 from glassformer.training.loop import Observer
 from glassformer.training.objectives import check_one_label
-from glassformer.training.preparation import Prepared, check_head, prepare, rules_of
+from glassformer.training.preparation import Prepared, check_head, rules_of
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Ended, Way, finished_model, train_model
-from glassformer.training.unlike import learn_seen
+from glassformer.training.run import Ended, finished_model
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,17 +103,7 @@ def _in_its_unit(scores: FloatArray, scale: Scale) -> FloatArray:
     return scale.mean + scale.deviation * scores
 
 
-def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
-    """Learn a number: see `train_model` for the arguments.
-
-    Raises:
-        UsageError: a label is not a number, all numbers to learn or all held-out ones are the same, or the design or
-            its head answers with labels only; and what `train_model` raises.
-    """
-    return train_model(sources, recipe, way=PART, **how)
-
-
-def _warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
+def warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
     """Say it if the answers are not better than the mean, or if too few rows were held out for intervals."""
     held_out = number_of(trained.config.target).held_out(trained.metrics)
     if held_out is None:
@@ -132,13 +120,13 @@ def _warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
         )
 
 
-def prepare_number(sources: Sources, recipe: Recipe, **how: Any) -> PreparedNumber:
+def prepare(sources: Sources, recipe: Recipe, **how: Any) -> PreparedNumber:
     """Split the rows (see `prepare`, also for the arguments)."""
     check_recipe(recipe)
     labels = LabelSet(names=(sources.train.label_column or "number",))
     check_head(recipe, labels)
     check_varies(numbers_of(sources.train), sources.train)
-    prepared = prepare(sources, recipe, labels=labels, **how)
+    prepared = preparation.prepare(sources, recipe, labels=labels, **how)
     splits = prepared.splits
     learned = numbers_of(splits.train)
     check_varies(learned, splits.train)
@@ -171,7 +159,7 @@ def check_recipe(recipe: Recipe) -> None:
     check_one_label(recipe.training, given="a number")
 
 
-def _lessons(prepared: Prepared) -> Lessons:
+def lessons(prepared: Prepared, *, fewest: int | None = None) -> Lessons:  # noqa: ARG001 (all n-grams are kept)
     """Return what the readers beside the transformer learn."""
     parts = [prepared.train_labels] + ([] if prepared.validation_labels is None else [prepared.validation_labels])
     targets, seed = np.concatenate(parts).astype(np.float64), prepared.recipe.training.seed
@@ -186,27 +174,18 @@ def _lessons(prepared: Prepared) -> Lessons:
     )
 
 
-def _finished(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
+def finish(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     """Weigh the readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
     prepared, learned, crossed = run.prepared, run.learned, run.crossed
     assert isinstance(prepared, PreparedNumber)
-    recipe, data = prepared.recipe, prepared.data
-    transformer = None if crossed is None or crossed.logits is None else crossed.logits[:, 0]
-    if data.validation is not None and not recipe.training.without_transformer:
-        window = recipe.model.max_seq_len
-        transformer = score(logits_of(run.trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
-    bias, readers, held_out, off = _weighed(prepared, learned, transformer)
-    rows = _held_out_rows(prepared, learned, off)
-    if held_out is not None and crossed is not None and crossed.broken is not None:
-        held_out = held_out.model_copy(update={"cut_short": True})
-    splits, seen = prepared.splits, None
-    if recipe.training.keep_seen_words:
-        seen, unseen = learn_seen(splits.train, splits.validation)
-        if held_out is not None and seen is not None and unseen is not None:
-            held_out = held_out.model_copy(update=unseen_figures(unseen, seen.config.threshold))
+    bias, readers, held_out, off = _weighed(prepared, learned, run.transformer)
+    rows = None if off is None else HeldOutNumberRows(**HeldOutNumberRows.where(prepared, learned), off=off)
+    if held_out is not None:
+        cut_short = crossed is not None and crossed.broken is not None
+        held_out = held_out.model_copy(update={"cut_short": cut_short, **run.seen[1]})
     target = Number(column=prepared.labels.names[0], scale=prepared.scale, bias=bias)
-    metrics = _held_out_metrics(prepared, run.source, held_out, rows)
-    trained = _on_base(finished_model(run, target=target, readers=readers, seen=seen, metrics=metrics), target.base)
+    metrics = _held_out_metrics(run, held_out, rows)
+    trained = _on_base(finished_model(run, target=target, readers=readers, metrics=metrics), target.base)
     if held_out is not None and not prepared.record:  # of a student, these are the numbers of its teacher
         rows_in_words = counted(held_out.rows, "held-out row")
         if held_out.folds > 1:
@@ -227,41 +206,25 @@ def _on_base(trained: TrainedModel, base: float) -> TrainedModel:
     return replace(trained, readers=readers)
 
 
-def _gain(learned: LearnedReaders, transformer: FloatArray) -> float:
+def gain(learned: LearnedReaders, transformer: FloatArray) -> float:
     """Return the nats by which the transformer raises the log likelihood of held-out rows over the other readers."""
     others, truth, fixed = [each[:, 0] for each in learned.weighed.values()], learned.truth, learned.fixed
     return _nats(join_numbers([*others, transformer[:, 0]], truth, fixed), join_numbers(others, truth, fixed))
 
 
-PART = Way(prepare=prepare_number, lessons=_lessons, gain=_gain, finish=_finished, warn=_warn, doubts=lambda _: [])
-"""How a number is learned."""
+def doubts(table: Table) -> list[str]:  # noqa: ARG001
+    return []
 
 
-def _held_out_rows(
-    prepared: PreparedNumber, learned: LearnedReaders | None, off: Off | None
-) -> HeldOutNumberRows | None:
-    """Return the rows that were held out, or None if nothing was."""
-    if off is None:
-        return None
-    table, places, folds = prepared.splits.validation, np.arange(len(off.model)), 1
-    if table is None and learned is not None:
-        places, folds = np.concatenate([fold.held_out for fold in learned.folds]), len(learned.folds)
-    return HeldOutNumberRows(table=table or prepared.splits.train, places=places, folds=folds, off=off)
-
-
-def _held_out_metrics(
-    prepared: PreparedNumber,
-    source: SourceConfig | None,
-    held_out: HeldOutNumbers | None,
-    rows: HeldOutNumberRows | None,
-) -> dict[str, Any]:
+def _held_out_metrics(run: Ended, held_out: HeldOutNumbers | None, rows: HeldOutNumberRows | None) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. A model that explains nothing doubts no number."""
     if held_out is None or rows is None:
         return {}
-    added = source is not None and bool(source.added)  # rows of several tables
-    kept = None if prepared.record else rows.kept(numbered=not added)  # a teacher's table may have no numbers
+    taught = bool(run.prepared.record)  # a teacher's table may have no numbers
+    added = run.source is not None and bool(run.source.added)  # rows of several tables
+    kept = None if taught else rows.kept(numbered=not added)
     found: dict[str, Any] = {"held_out": held_out.model_copy(update={"kept": kept}).model_dump()}
-    if held_out.r2 > 0 and not prepared.record and not added:
+    if held_out.r2 > 0 and not taught and not added:
         doubts = rows.doubts()
         found |= {} if doubts is None else {"number_doubts": doubts.model_dump()}
     return found
@@ -273,7 +236,7 @@ def _weighed(
     """Find the weights of all readers. Each after the first gets 0 unless the answers are clearly better with it.
 
     Args:
-        transformer: its answers to the held-out rows, on the scale of training. None if it was not trained.
+        transformer: its answers (rows, 1) to the held-out rows, on the scale of training. None if it was not trained.
 
     Returns:
         The bias, the weights, figures, and how far each held-out row is off. The last two are None if nothing was held
@@ -282,15 +245,10 @@ def _weighed(
     held_out = {} if learned is None else {name: found[:, 0] for name, found in learned.weighed.items()}
     given = [] if learned is None else [name for name in learned.fitted if name not in held_out]
     fixed = None if learned is None else learned.fixed
-    held_out |= {} if transformer is None else {TRANSFORMER: transformer}
+    held_out |= {} if transformer is None else {TRANSFORMER: transformer[:, 0]}
     truth = prepared.validation_labels if learned is None else learned.truth
     if truth is None or not (held_out or given):
-        return (
-            0.0,
-            None if learned is None else Readers.weighing(dict.fromkeys([*held_out, *given, TRANSFORMER], 1)),
-            None,
-            None,
-        )
+        return 0.0, None, None, None
     rows = len(truth)
 
     def joined(names: Sequence[str]) -> JoinedNumbers:
@@ -337,9 +295,8 @@ def _nats(both: JoinedNumbers, alone: JoinedNumbers) -> float:
 
 def distances(off: np.ndarray[Any, Any]) -> tuple[float | None, ...]:
     """Return the ⌈(n + 1) · share⌉-th smallest of n distances for 1%, … 99%, or None if n is too small."""
-    ascending, count = np.sort(off), len(off)
-    places = [-(-(count + 1) * percent // 100) for percent in range(1, 100)]
-    return tuple(float(ascending[place - 1]) if place <= count else None for place in places)
+    found = np.append(np.sort(off), np.inf)[places(len(off) + 1)[:99] - 1]
+    return tuple(None if math.isinf(each) else each for each in found.tolist())
 
 
 def rank_correlation(answers: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]) -> float | None:

@@ -1,41 +1,40 @@
 """What is said of a trained model of a number."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from glassformer.data.wording import counted, figure, short
-from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number.evaluation import NumberedRows
 from glassformer.targets.number.target import number_of
-from glassformer.training.card import Said
 
-_AS_PART = {
-    "counting": "ridge regression on n-grams",
-    "body": "ridge regression on word vectors",
-    "encoder": "ridge regression on the vectors of a pre-trained encoder",
-    "rules": "the rules of a file",
-    "transformer": "the transformer",
-}
+KIND, COLUMN = "model of a number", "number"
+LIMITS = "Only such rows taught it what to answer. On texts of another kind, language or time its answers mean little."
+DOUBTED = "a number far from the answer"
 
 
-def _learned(trained: TrainedModel) -> str:
+def answers(trained: TrainedModel) -> str:
+    return f"a number: `{number_of(trained.config.target).column}`."
+
+
+def learned(trained: TrainedModel) -> str:
     scale = number_of(trained.config.target).scale
     return f" Numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of {short(scale.mean)}."
 
 
-def _readers(trained: TrainedModel) -> list[str]:
+def readers(trained: TrainedModel) -> list[str]:
     if trained.config.answers_by_counting:
         return ["Answers by counting n-grams alone (ridge regression)."]
     weights = {name: weight for name, weight in trained.config.weights.items() if weight}
-    parts = {_AS_PART.get(name, f"the reader `{name}`"): weight for name, weight in weights.items()}
+    parts = {
+        NumberedRows.readers_in_words.get(name, f"the reader `{name}`"): weight for name, weight in weights.items()
+    }
     if len(parts) == 1:
         return [f"Answers by {next(iter(parts))} alone."]
     silent = " The transformer is not asked." if trained.config.transformer_is_silent else ""
     return [f"Adds up {', and '.join(f'{part}, times {weight:.3f}' for part, weight in parts.items())}.{silent}"]
 
 
-def _measured(trained: TrainedModel) -> list[str]:
+def measured(trained: TrainedModel) -> list[str]:
     held_out = number_of(trained.config.target).held_out(trained.metrics)
     if held_out is None:
         return []
@@ -54,7 +53,7 @@ def _measured(trained: TrainedModel) -> list[str]:
     ]
 
 
-def _figures(trained: TrainedModel) -> dict[str, Any]:
+def figures(trained: TrainedModel) -> dict[str, Any]:
     target = number_of(trained.config.target)
     held_out = target.held_out(trained.metrics)
     return {
@@ -65,24 +64,9 @@ def _figures(trained: TrainedModel) -> dict[str, Any]:
     }
 
 
-def _in_short(trained: TrainedModel) -> str:
+def in_short(trained: TrainedModel) -> str:
     held_out = number_of(trained.config.target).held_out(trained.metrics)
     if held_out is None:
         return "nothing was held out"
     kind = "validation" if held_out.folds == 1 else "cross-validated"
     return f"{kind} R² {figure(held_out.r2)}, mean absolute error {short(held_out.mae)}"
-
-
-PART = Said(
-    kind="model of a number",
-    answers=lambda trained: f"a number: `{number_of(trained.config.target).column}`.",
-    column="number",
-    learned=_learned,
-    readers=_readers,
-    measured=_measured,
-    limits="Only such rows taught it what to answer. On texts of another kind, language or time its answers mean "
-    "little.",
-    figures=_figures,
-    in_short=_in_short,
-    doubts=("number_doubts", NumberDoubts, "a number far from the answer"),
-)

@@ -1,7 +1,5 @@
 """The rows that the training of a number held out: how far off their answers are, and which numbers are doubtful."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -9,7 +7,7 @@ from glassformer.data.arrays import Array, Numbers
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.data.wording import figure
-from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
+from glassformer.evaluation.measured import Alone, MeasuredRows
 from glassformer.evaluation.verdict import TWO_READERS, capital
 from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
@@ -59,8 +57,8 @@ class HeldOutNumberRows(HeldOut):
         about = {"ranked": ranked, "unruled": None if off is None else truth - off[which]}
         return NumberedRows.of(trained, table, truth, values=values, **about, folds=self.folds, resamples=_RESAMPLES)
 
-    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
-        return [ReaderOutcome(reader=name, answers=rows.truth - own[which]) for name, own in self.off.alone.items()]
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> Alone:  # noqa: ARG002
+        return {name: rows.truth - own[which] for name, own in self.off.alone.items()}
 
     def chose(self, trained: TrainedModel) -> tuple[list[str], str]:
         target = number_of(trained.config.target)

@@ -1,7 +1,5 @@
 """The task of a model of a number: predict the number of each text. And how the readers add up."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,0 +1,39 @@
+"""What the kinds of answers add to the rooms, by name."""
+
+import inspect
+
+import pytest
+
+from glassformer.targets.parts import folder_of, part, part_of
+
+ASKED = {
+    "audit": ("alone", "losses", "prepared", "right", "strata", "truth"),
+    "evaluation": (
+        *("COUNTS_ROWS", "DOUBTED", "answered", "baselines", "explained", "in_words", "label_figures", "next_steps"),
+        *("notes", "readers", "truth_of", "why_not_compared"),
+    ),
+    "evaluation_report": ("COLUMNS", "PLAIN", "figures", "leading", "plain_cells", "sentences", "shown"),
+    "exporting": ("about", "changed", "compared", "in_pipelines", "line", "page", "said"),
+    "tracing": ("SCORE", "outcome", "steps"),
+    "training": ("doubts", "finish", "gain", "lessons", "prepare", "warn"),
+    "training_card": (
+        *("COLUMN", "DOUBTED", "KIND", "LIMITS", "answers", "figures", "in_short", "learned", "measured", "readers"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("room", "name"), [(room, name) for room, names in ASKED.items() for name in names])
+def test_each_kind_of_answer_has_what_a_room_asks_for(room: str, name: str) -> None:
+    labels, number = (getattr(part(folder, room), name) for folder in ("labels", "number"))
+    assert type(labels) is type(number)
+    if not name.isupper():
+        of_both = [inspect.signature(each).parameters.values() for each in (labels, number)]
+        needed = [sum(each.default is each.empty for each in of_one) for of_one in of_both]
+        assert room == "training" or needed[0] == needed[1], "they are called alike"
+
+
+def test_a_task_names_a_folder() -> None:
+    folders = [folder_of(kind) for kind in ("classes", "ordered", "several", None, "number")]
+    assert folders == [*["labels"] * 4, "number"]
+    assert part_of("number", "audit") is part("number", "audit")
+    assert part("labels", "doctor").__name__ == "Bench", "the part of a file that names one"
