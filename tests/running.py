@@ -35,6 +35,7 @@ SERVER.set_forkserver_preload(
         "glassformer.targets.labels.training",
         "glassformer.targets.number.training",
         "glassformer.training.distil",
+        "tests.fits",
     ]
 )
 
