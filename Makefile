@@ -55,8 +55,13 @@ lint: .venv/ready
 test: .venv/ready
 	$(MAKE) --jobs 2 lint suite
 
+# A process for each core: more threads would be in each other's way. Memory that was freed is kept for what comes next.
+suite: export OMP_NUM_THREADS = 1
+suite: export POLARS_MAX_THREADS = 1
+suite: export MALLOC_MMAP_THRESHOLD_ = 1000000000
+suite: export MALLOC_TRIM_THRESHOLD_ = 1000000000
 suite: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal
 
 # The site of the docs. A warning is an error: a broken link, say.
 docs: .venv/ready
