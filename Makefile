@@ -4,7 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
 ASSISTANT := runs/assistant
-# Python compiles a module when it is first imported. To compile all that is installed would take a minute.
+# Python compiles a module when it is first imported. To compile all that is installed would take a minute. PyTorch is
+# unpacked while the others are.
 INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 LOCKED := $(INSTALL) --require-hashes --requirement
@@ -19,8 +20,8 @@ ASK := "how is the acting?" --samples 5 --max-tokens 32
 	$(PYTHON) -m venv .venv
 	@if $(INSTALL) --no-index $(TORCH) 2>/dev/null; then \
 		echo "PyTorch comes from a folder of this machine, so it was not compared with a hash"; \
-	else $(LOCKED) requirements/torch.txt; fi
-	$(LOCKED) requirements/dev.txt
+	else $(LOCKED) requirements/torch.txt; fi & torch=$$!; \
+	$(LOCKED) requirements/dev.txt && wait $$torch
 	$(INSTALL) --no-build-isolation --editable .
 	touch $@
 
@@ -54,8 +55,13 @@ lint: .venv/ready
 test: .venv/ready
 	$(MAKE) --jobs 2 lint suite
 
+# A process for each core: more threads would be in each other's way. Memory that was freed is kept for what comes next.
+suite: export OMP_NUM_THREADS = 1
+suite: export POLARS_MAX_THREADS = 1
+suite: export MALLOC_MMAP_THRESHOLD_ = 1000000000
+suite: export MALLOC_TRIM_THRESHOLD_ = 1000000000
 suite: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal
 
 # The site of the docs. A warning is an error: a broken link, say.
 docs: .venv/ready

@@ -1,7 +1,6 @@
 """A command in a process of its own, which a test watches, stops or kills.
 
-It is forked by a server that has imported torch: each process would take two seconds for that. Polars is not imported
-there, because it starts threads.
+It is forked by a server that has imported torch and what trains: each process would take three seconds for that.
 """
 
 import os
@@ -26,7 +25,18 @@ PATIENCE = 300.0  # seconds; a busy machine is slow to import torch several time
 
 SERVER = get_context("forkserver")
 SERVER.set_forkserver_preload(
-    ["tests.running", "torch._dynamo", "torch.distributed.run", "scipy.stats", "sklearn.linear_model", "pytest"]
+    [
+        "tests.running",
+        "torch._dynamo",
+        "torch.distributed.run",
+        "scipy.stats",
+        "sklearn.linear_model",
+        "pytest",
+        "glassformer.targets.labels.training",
+        "glassformer.targets.number.training",
+        "glassformer.training.distil",
+        "tests.fits",
+    ]
 )
 
 

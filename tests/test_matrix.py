@@ -46,9 +46,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Ce
     return models
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def one_ray() -> Iterator[Any]:
-    """Ray, started once for all that is answered with it."""
+    """Ray, started once for all that is answered with it. Its processes work while they wait, so it ends here."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (on_ray._QUIET | on_ray._ON_THIS_MACHINE).items():
             patch.setenv(name, value)  # Ray reads them when it is imported

@@ -39,12 +39,19 @@ def little_memory() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-@pytest.fixture
-def folder(reviews: Trained, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def answering(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A classifier that `train` wrote. Its transformer answers too: without a weight it would not be read."""
-    copy = shutil.copytree(reviews.folder, tmp_path / "model", ignore=shutil.ignore_patterns("evaluation"))
-    let_both_answer(copy)
-    return copy
+    made = tmp_path_factory.mktemp("answering") / "model"
+    shutil.copytree(reviews.folder, made, ignore=shutil.ignore_patterns("evaluation"))
+    let_both_answer(made)
+    return made
+
+
+@pytest.fixture
+def folder(answering: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(answering, tmp_path / "model")
 
 
 @pytest.fixture

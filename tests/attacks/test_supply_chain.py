@@ -111,21 +111,30 @@ def test_what_no_model_names_is_not_imported(packages: Path, reviews: Trained) -
 BESIDE = (
     "torch", "polars", "numpy", "json", "random", "typing", "csv", "email", "typer", "tomllib", "pathlib", "atexit",
 )  # fmt: skip
-_RAN = "from pathlib import Path\nPath(__file__).with_name('ran').touch()\nraise SystemExit('ran')\n"
+_RAN = "from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\nraise SystemExit('ran')\n"
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+    """A folder with all of these modules, and what a command said that was run there."""
+    folder = tmp_path_factory.mktemp("beside")
+    for module in BESIDE:
+        (folder / f"{module}.py").write_text(_RAN)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    done = subprocess.run(
+        [sys.executable, "-m", "glassformer", "train", "none.csv", "--out", "m"],
+        cwd=folder, env=environment | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return folder, Outcome(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
 @pytest.mark.parametrize(
     "module", [pytest.param(name, marks=[mended] if name in ("json", "typing") else []) for name in BESIDE]
 )
-def test_a_module_beside_a_table_is_not_run(module: str, tmp_path: Path) -> None:
-    (tmp_path / f"{module}.py").write_text(_RAN)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
-    done = subprocess.run(
-        [sys.executable, "-m", "glassformer", "train", "none.csv", "--out", "m"],
-        cwd=tmp_path, env=environment | {"PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    answered(Outcome(code=done.returncode, out=done.stdout, err=done.stderr), "No such file: none.csv")
-    assert not (tmp_path / "ran").exists()
+def test_a_module_beside_a_table_is_not_run(module: str, beside: tuple[Path, Outcome]) -> None:
+    folder, outcome = beside
+    answered(outcome, "No such file: none.csv")
+    assert not (folder / f"{module}.ran").exists()
 
 
 # Recipes and settings from elsewhere

@@ -55,4 +55,4 @@ def test_rules_are_written_checked_and_learned(
         expect(page.get_by_text("Not read by the next round: Rules, line 1: no label 'fine'.")).to_be_visible()
         check_it_can_be_read(page, looks=LOOKS)
         page.locator("#step-mend").click()
-        expect(page.locator(".notes")).to_contain_text("1 rule is not read: the step Train says why")
+        expect(page.get_by_text("1 rule is not read: the step Train says why")).to_be_visible()
