@@ -31,7 +31,7 @@ SHAPE = LanguageModelConfig(d_model=32, n_layers=1, n_heads=2, d_ff=64, max_seq_
 WORDS = TokenizerConfig(kind="bpe", vocab_size=512, lowercase=False, normalization="none")
 SUBJECTS = polarity.SUBJECTS[:4]
 FEW_STEPS: dict[str, Any] = {"min_steps_per_epoch": 25}
-FEW_ROUNDS: dict[str, Any] = {"updates": 16, "batch_size": 64, "learning_rate": 3e-3}
+FEW_ROUNDS: dict[str, Any] = {"updates": 12, "batch_size": 64, "learning_rate": 3e-3}
 
 
 def opinions() -> dict[str, list[Pair]]:
