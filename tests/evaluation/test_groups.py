@@ -60,6 +60,10 @@ def test_a_test_table_with_the_column_of_groups(models: Path, tmp_path: Path) ->
     assert accuracy.model_dump() == of_rows(accuracy, like / 200)
     assert plain.model_dump() == of_rows(plain)
     assert not any("alike" in note for note in found["plain"].notes)
+    some = pl.read_csv(table).with_columns(author=pl.when(pl.int_range(200) >= 100).then("author"))
+    some.write_csv(table)
+    (note,) = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", str(table)).notes[-1:]
+    assert 40 < int(note.removeprefix(SAID.replace("20 groups", "110 groups"))) < 60
     without = str(written(tmp_path / "other.csv", column="writer", seed=1))
     accuracy = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", without).metrics.accuracy
     assert accuracy.model_dump() == of_rows(accuracy)

@@ -45,6 +45,8 @@ class Wanted(TypedDict, total=False):
     label: str | None
     group: str | None
     time: str | None
+    some_grouped: bool
+    """Whether rows may lack a group: the groups decide which rows are alike, and not which are held out."""
     multilabel: str | None
     """The separator of several labels in one cell."""
     lower: Sequence[str]

@@ -241,7 +241,7 @@ def read_like_training(
     By default its columns are those of the training table, if it has them.
 
     Args:
-        group: the column of groups in training. A file may lack it, and a known data set has its own.
+        group: the column of groups in training. A file, and rows of it, may lack it. Known data sets are read without.
         labels: the labels of the model. If labels are folded, other spellings are read as these.
 
     Raises:
@@ -263,7 +263,8 @@ def read_like_training(
         if read_as and data not in KNOWN and is_there(local_path(data)):
             sample = first_rows(local_path(data))
             text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
-            wanted["group"] = same_column(group, [name for name in sample.columns if name not in (text, label, *lower)])
+            others = [name for name in sample.columns if name not in (text, label, *lower)]
+            wanted |= {"group": same_column(group, others), "some_grouped": True}
         wanted |= {"text": text, "label": label, "lower": lower}
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))

@@ -150,7 +150,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     if frame.is_empty():
         is_unlabelled = without_label is not None and not wanted.get("number")
         raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}")
-    _check_filled(frame, of_split, source)
+    if not wanted.get("some_grouped"):
+        _check_filled(frame, of_split, source)
     notes = [*found, *columns.notes, *_objects(frame, columns.text, columns.label)]
     if separator is not None:
         notes += said_of_several(frame["label"], columns.label, separator)

@@ -132,7 +132,9 @@ class MeasuredRows(ABC):
             "target": trained.config.target,
             "rules": rules if isinstance(rules, RulesReader) else None,
         }
-        known |= {"groups": table.frame["group"].to_numpy() if "group" in table.frame.columns else None}
+        if "group" in table.frame.columns:  # a row without one is alike to no other
+            of_row = "\0" + table.frame["row"].cast(pl.String)
+            known |= {"groups": table.frame["group"].fill_null(of_row).to_numpy()}
         known |= {"texts": table.frame["text"].to_list(), "rows": table.frame["row"].to_list()}
         return cls(truth=truth, **(known | {"seed": trained.config.seed} | about))
 

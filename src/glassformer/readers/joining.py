@@ -15,6 +15,7 @@ from glassformer.readers.reader import DECIDING, HEAVIEST
 _DEVIATION = 0.25  # of the weights of several readers
 _LEADING, _LED = 1.0, 0.25  # the means of the weights of a reader that leads, and of the others
 _KNOWS = 4.0  # the odds, before held-out rows, that a reader that leads knows something of them at all
+_UNTOLD = 16  # rows. As many say about half of how frequent labels are
 _STEP = 1e-4  # in weights, to measure how fast the slope of the loss changes
 
 
@@ -53,15 +54,16 @@ def join(
             three times as much as each other one. The weights are means over two models, one of which leaves this
             reader out. Each counts by how likely it is: Laplace's approximation (MacKay 1992, §2.3), odds of 4 to 1.
         prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
-            sum of several would hold them too often. It gets one more weight, which is about 1 less those of the
-            readers: what is known of a text without any known word is the prior, once.
+            sum of several would hold them too often. It gets one more weight. Its mean is such that the sum holds the
+            share rows / (rows + 16) of them, once: few rows are a poor estimate of how frequent labels are. With
+            `multilabel` it holds all of them, as a log odds of 0 would be far from that of most labels.
     """
     first = logits[0] if fixed is None else fixed
     beside = np.zeros(first.shape) if fixed is None else fixed.astype(np.float64)
     readers, weighed = len(logits), [*logits]
     if prior is not None and readers > 1:
         weighed.append(np.broadcast_to(prior, first.shape))
-    once = len(weighed) > readers
+    once, held = len(weighed) > readers, 1.0 if multilabel else len(first) / (len(first) + _UNTOLD)
     together = np.stack([each.astype(np.float64) for each in weighed]) if readers else np.zeros((0, *first.shape))
     weigh = np.ones(len(first)) if row_weights is None else row_weights.astype(np.float64)
     if fixed is not None:
@@ -77,7 +79,7 @@ def join(
     def fit(means: Array, deviation: float = _DEVIATION) -> tuple[Array, float]:
         """Fit the weights of the readers whose mean is not 0, and that of the prior."""
         bounds = [(0.0, HEAVIEST if mean else 0.0) for mean in means] + [(-HEAVIEST, HEAVIEST)] * once
-        return _fit(loss, np.append(means, [1 - means.sum()] * once), bounds, deviation)
+        return _fit(loss, np.append(means, [held - means.sum()] * once), bounds, deviation)
 
     if not readers:
         return Joined(weights=(), loss=round(loss(np.zeros(0))[0], 6))
