@@ -318,7 +318,7 @@ def test_a_lack_of_memory_is_said(error: BaseException, monkeypatch: pytest.Monk
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("glassformer.data.rows._of_one", fail)
+    monkeypatch.setattr("glassformer.data.rows._check_lengths", fail)
     table = tmp_path / "a.csv"
     table.write_text("text,label\na,b\n")
     said = glassformer("train", table, "--out", tmp_path / "m")
