@@ -84,7 +84,7 @@ def test_no_such_source(reviews: Trained, tmp_path: Path) -> None:
         tmp_path / "pipe.txt": "pipe",
         "zhou": "has no unlabelled texts",
         "imdb": "glassformer data get imdb",
-        "x" * 5_000: "cannot be read",
+        "x" * 5_000: "is neither a file nor a known data set",
         "x" * 5_000 + ".txt": "cannot be read",
     }
     for source, words in cases.items():

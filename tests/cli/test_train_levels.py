@@ -126,7 +126,7 @@ def test_levels_may_be_columns(tmp_path: Path) -> None:
         glassformer("train", table, "--out", tmp_path / "n", *columns[:2], "--label", "kid"), "Did you mean 'kind'?"
     )
     misused(
-        glassformer("train", table, "--out", tmp_path / "n", *columns[:2], *columns[:2]), "Column 'aisle' cannot be"
+        glassformer("train", table, "--out", tmp_path / "n", *columns[:2], *columns[:2]), "--label names the column 'aisle' twice"
     )
 
 
