@@ -150,3 +150,4 @@ def test_how_many_rows_count_if_rows_of_a_group_are_alike() -> None:
     many = np.random.default_rng(0).random(4_000) < 0.3
     assert worth_of_groups(many, np.arange(4_000)) == pytest.approx(1, abs=1e-3)
     assert worth_of_groups(many, np.arange(4_000) // 4) > 0.9
+    assert worth_of_groups(np.array([1, 0, 1, 0]), np.array([0, 0, 1, 1])) == 1  # all groups have one mean

@@ -159,7 +159,8 @@ def worth_of_groups(values: Shaped[np.ndarray, " n"], groups: Shaped[np.ndarray,
     of_rows, of_groups = float(away @ away), np.bincount(of_row, away)
     if several == 1 or not of_rows:
         return several / len(values)
-    return min(1.0, of_rows / float(of_groups @ of_groups) * (several - 1) / several)
+    between = float(of_groups @ of_groups) * several / (several - 1)
+    return 1.0 if between <= of_rows else of_rows / between
 
 
 def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
