@@ -56,18 +56,18 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
 
 def _checked(lines: Iterator[str], name: str) -> Iterator[str]:
     """Yield lines that hold no NUL, without the last one if it is the mark by which DOS ends a text."""
-    number = 1
-    while (line := next(lines, None)) is not None:
+    number, held = 1, ""
+    for line in lines:
+        if held:
+            yield held
         if "\0" in line:
             raise UsageError(
                 f"{name}, line {number}: a NUL byte, so this is not a text file. Is it a CSV, TSV or JSON file?"
             )
         number += line.endswith("\n")
-        if line.rstrip("\r\n") != _END_OF_DOS:
+        held = line if line.rstrip("\r\n") == _END_OF_DOS else ""
+        if not held:
             yield line
-        elif (more := next(lines, None)) is not None:
-            yield line
-            lines = itertools.chain([more], lines)
 
 
 class TextFormat(Format):
