@@ -126,7 +126,8 @@ def test_levels_may_be_columns(tmp_path: Path) -> None:
         glassformer("train", table, "--out", tmp_path / "n", *columns[:2], "--label", "kid"), "Did you mean 'kind'?"
     )
     misused(
-        glassformer("train", table, "--out", tmp_path / "n", *columns[:2], *columns[:2]), "--label names the column 'aisle' twice"
+        glassformer("train", table, "--out", tmp_path / "n", *columns[:2], *columns[:2]),
+        "--label names the column 'aisle' twice",
     )
 
 

@@ -144,7 +144,6 @@ def test_how_frequent_labels_are_is_said_once(leading: int | None) -> None:
     assert 0.6 < answered(join(*few, multilabel=False, leading=leading, prior=prior)) < 0.78  # little is known of it
     none = join([each[:0] for each in both], labels[:0], multilabel=False, leading=leading, prior=prior)
     assert sum(none.weights) + none.prior == pytest.approx(0)
-    assert join(both[:1], labels, multilabel=False, prior=prior) == join(both[:1], labels, multilabel=False)
 
 
 def test_many_rows_say_how_much_of_the_prior_readers_hold() -> None:
@@ -154,3 +153,15 @@ def test_many_rows_say_how_much_of_the_prior_readers_hold() -> None:
     joined = join([knows, RNG.normal(size=(4000, 2))], labels, multilabel=False, prior=prior)
     assert joined.prior == pytest.approx(1, abs=0.2)
     assert joined.loss < join([knows, RNG.normal(size=(4000, 2))], labels, multilabel=False).loss - 400
+
+
+def test_a_reader_that_knows_how_frequent_labels_are_brings_nothing_to_a_single_one() -> None:
+    rng, prior = np.random.default_rng(1), np.log([0.9, 0.1])
+    labels = (rng.random(2000) < 0.1).astype(int)
+    evidence = 1.8 * (rng.normal(size=2000) + 1.8 * (labels - 0.5))  # the log odds of label 1 by a text
+    regularised = prior + np.outer(0.6 * evidence, [-0.5, 0.5])  # its weights are too small, and its bias is not
+    knows_nothing = prior + 0.05 * rng.normal(size=(2000, 2))
+    one = join([regularised], labels, multilabel=False, prior=prior)
+    two = join([regularised, knows_nothing], labels, multilabel=False, prior=prior)
+    assert two.loss == pytest.approx(one.loss, abs=2)
+    assert two.loss < join([regularised], labels, multilabel=False).loss - 20  # which is what the prior brings

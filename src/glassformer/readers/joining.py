@@ -54,20 +54,22 @@ def join(
             three times as much as each other one. The weights are means over two models, one of which leaves this
             reader out. Each counts by how likely it is: Laplace's approximation (MacKay 1992, §2.3), odds of 4 to 1.
         prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
-            sum of several would hold them too often. It gets one more weight. Its mean is such that the sum holds the
+            sum of several would hold them too often. They get one more weight. Its mean is such that the sum holds the
             share rows / (rows + 16) of them, once: few rows are a poor estimate of how frequent labels are. With
             `multilabel` it holds all of them, as a log odds of 0 would be far from that of most labels.
     """
     first = logits[0] if fixed is None else fixed
     beside = np.zeros(first.shape) if fixed is None else fixed.astype(np.float64)
     readers, weighed = len(logits), [*logits]
-    if prior is not None and readers > 1:
+    if prior is not None and readers:
         weighed.append(np.broadcast_to(prior, first.shape))
-    once, held = len(weighed) > readers, 1.0 if multilabel else len(first) / (len(first) + _UNTOLD)
+    once = len(weighed) > readers
     together = np.stack([each.astype(np.float64) for each in weighed]) if readers else np.zeros((0, *first.shape))
     weigh = np.ones(len(first)) if row_weights is None else row_weights.astype(np.float64)
     if fixed is not None:
         weigh = np.where(open_rows(fixed), weigh, 0)
+    counted = np.count_nonzero(weigh)
+    held = 1.0 if multilabel else counted / (counted + _UNTOLD)
     truth = (labels > 0).astype(np.float64) if multilabel else np.eye(together.shape[2])[labels]
 
     def loss(weights: Array) -> tuple[float, Array]:
@@ -79,7 +81,8 @@ def join(
     def fit(means: Array, deviation: float = _DEVIATION) -> tuple[Array, float]:
         """Fit the weights of the readers whose mean is not 0, and that of the prior."""
         bounds = [(0.0, HEAVIEST if mean else 0.0) for mean in means] + [(-HEAVIEST, HEAVIEST)] * once
-        return _fit(loss, np.append(means, [held - means.sum()] * once), bounds, deviation)
+        deviations = np.append(np.full(readers, deviation), [_DEVIATION] * once)
+        return _fit(loss, np.append(means, [held - means.sum()] * once), bounds, deviations)
 
     if not readers:
         return Joined(weights=(), loss=round(loss(np.zeros(0))[0], 6))
@@ -99,21 +102,21 @@ def _fit(
     loss: Callable[[Array], tuple[float, Array]],
     means: Array,
     bounds: Sequence[tuple[float, float]],
-    deviation: float,
+    deviations: Array,
 ) -> tuple[Array, float]:
     """Return the weights, and the log of how likely the labels are, whatever the weights."""
 
     def penalised(weights: Array) -> tuple[float, Array]:
         value, slopes = loss(weights)
-        away = (weights - means) / deviation
-        return value + float(away @ away) / 2, slopes + away / deviation
+        away = (weights - means) / deviations
+        return value + float(away @ away) / 2, slopes + away / deviations
 
     precise = {"ftol": 1e-14, "gtol": 1e-8}
     found = minimize(penalised, means, jac=True, method="L-BFGS-B", bounds=bounds, options=precise)
     free = np.flatnonzero([high for _, high in bounds])
-    steps = _STEP * np.eye(len(means))[free]
+    steps, scales = _STEP * np.eye(len(means))[free], deviations[free]
     bend = [(penalised(found.x + step)[1] - penalised(found.x - step)[1])[free] / (2 * _STEP) for step in steps]
-    return found.x, -found.fun - np.linalg.slogdet(deviation**2 * np.array(bend))[1] / 2
+    return found.x, -found.fun - np.linalg.slogdet(np.outer(scales, scales) * np.array(bend))[1] / 2
 
 
 def likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, Array]:

@@ -153,8 +153,10 @@ def _shiftable(learned: LearnedReaders) -> list[str]:
 
 
 def _prior(learned: LearnedReaders) -> Array:
-    """Return the log odds (n_classes,) of the labels of the held-out rows, as if half a row more had each label."""
+    """Return the log odds (n_classes,) of the labels in the held-out rows that rules leave open, half a row added."""
     truth, rows = learned.truth, learned.row_weights.astype(np.float64)
+    if learned.fixed is not None:
+        rows = np.where(open_rows(learned.fixed), rows, 0)
     if truth.ndim == 2:
         with_it = rows @ (truth > 0)
         return np.log(with_it + 0.5) - np.log(rows.sum() - with_it + 0.5)
