@@ -9,10 +9,11 @@ import pytest
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.evaluation.evaluate_model import evaluate_model
-from glassformer.evaluation.intervals import wilson, worth_of_folds
+from glassformer.evaluation.intervals import wilson, worth_of_folds, worth_of_groups
 from glassformer.evaluation.paired_comparison import compare_models
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_model
 
@@ -80,3 +81,14 @@ def test_two_models_on_the_same_rows(models: Path, tmp_path: Path) -> None:
     found = compare_models(models / "grouped", models / "plain", table)
     assert found.accuracy_a.high - found.accuracy_a.low > 0.25
     assert found.accuracy_b.high - found.accuracy_b.low > 0.25
+
+
+def test_one_group_says_next_to_nothing_about_numbers() -> None:
+    rng = np.random.default_rng(0)
+    truth, off = rng.normal(size=80), 0.3 * rng.normal(size=80)
+    found = measure_numbers(truth + off, truth, worth=worth_of_groups(off**2, np.zeros(80)))
+    assert found.spearman is not None
+    assert found.r2.low < 0 < 0.9 < found.r2.high
+    assert found.spearman.low == -1
+    difference = difference_in_r2(off**2, 1.5 * off**2, truth, worth=1 / 80)
+    assert difference.high - difference.low > 1

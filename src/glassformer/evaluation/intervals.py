@@ -56,7 +56,7 @@ def bootstrap(
     """
     values = patterns.astype(np.float64)
     rows = int(counts.sum())
-    drawn = max(1, round(rows * worth))
+    drawn = max(min(2, rows), round(rows * worth))  # of one row alone, R² and a correlation are undefined
     rng = np.random.default_rng(seed)
     per_chunk = max(1, CHUNK_CELLS // len(counts))
     draws = np.concatenate(
