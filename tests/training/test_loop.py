@@ -399,6 +399,16 @@ def test_ctrl_c_ends_the_step_and_puts_the_handler_back() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_while_the_compiler_is_imported_is_heard_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return build_optimizers(*arguments)
+
+    monkeypatch.setattr("glassformer.training.loop.build_optimizers", interrupted)
+    with pytest.raises(InterruptedTraining):
+        trainer(config()).run()
+
+
 def test_a_second_ctrl_c_stops_at_once() -> None:
     def twice(_: int) -> None:
         signal.raise_signal(signal.SIGINT)

@@ -165,9 +165,9 @@ class Trainer(Generic[Model]):
             NotANumberError: the loss or its gradient was not finite.
             GlassformerError: there is too little memory for a single example.
         """
-        if self.state.batch > 0 or not self._over():
-            _ = self.optimizers  # what importing takes must not count as the time of a step
         with stop_requests() as stop:
+            if self.state.batch > 0 or not self._over():
+                _ = self.optimizers  # what importing takes must not count as the time of a step
             try:
                 while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
                     self._epoch(stop)
