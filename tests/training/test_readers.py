@@ -18,8 +18,10 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
 from glassformer.evaluation.metrics import correct_rows
+from glassformer.labels.learning_curve import right_rows
 from glassformer.prediction import predictor as prediction
 from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES
@@ -267,15 +269,29 @@ def test_the_scores_of_readers_are_shifted_so_that_their_sum_has_the_prior_once(
         name: FittedReader(reader=each, held_out=each.scores(texts), seconds=0.0) for name, each in readers.items()
     }
     learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32))
-    weights, _, _, shifted = weigh_readers(learned, None)
+    weights, _, found, shifted = weigh_readers(learned, None)
     often = labels.sum(axis=0) if several else np.bincount(labels)
     prior = np.log(often + 0.5) - (np.log(40 - often + 0.5) if several else np.log(often + 0.5).mean())
     joined = join([*learned.held_out.values()], labels, multilabel=several, prior=prior)
     assert abs(joined.prior) > 0.05
     more = [weights[name].weight * (shifted.held_out[name] - learned.held_out[name]) for name in readers]
     np.testing.assert_allclose(sum(more), np.tile(joined.prior * prior, (40, 1)), atol=1e-5)
-    for each in shifted.fitted.values():
+    for name, each in shifted.fitted.items():
         np.testing.assert_allclose(each.reader.scores(texts), each.held_out, atol=1e-5)
+        by_itself = weights[name].alone(weights[name].weight * each.held_out)
+        np.testing.assert_allclose(by_itself, weights[name].weight * learned.held_out[name], atol=1e-5)
+    for name in readers:
+        own = right_rows(learned.held_out[name], labels)
+        assert found[f"{name}_accuracy"] == own.mean()
+
+
+def test_a_shift_of_other_labels_is_refused() -> None:
+    rows = table(["good film", "bad film"] * 10 + ["good plot"] * 4, ["yes", "no"] * 10 + ["yes"] * 4)
+    told = train_model(Sources(train=rows), chosen(epochs=0)).config.model_dump(mode="json")
+    assert len(told["readers"]["counting"]["shift"]) == 2
+    told["readers"]["counting"]["shift"] = [0.1, 0.2, 0.3]
+    with pytest.raises(ValueError, match="the shift of counting has 3 values for 2 labels"):
+        FolderConfig.model_validate(told)
 
 
 def test_a_reader_that_is_right_more_often_than_all_together_is_named() -> None:

@@ -6,10 +6,13 @@ The `config.json` of a model folder and of an exported model both hold it. Witho
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.readers.counting.unlike import UnlikeConfig
@@ -43,6 +46,12 @@ class ReaderConfig(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """The factor of the reader's scores in the sum of all readers. With 0 the reader is not asked."""
     temperature: float = Field(default=1.0, ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
     """The temperature of the reader's weighted logits if it answers alone. A number has none."""
+    shift: tuple[float, ...] = Field(default=(), exclude_if=not_)
+    """(width,) what was added to the weighted logits, so that the readers together say once how frequent labels are."""
+
+    def alone(self, weighted: FloatArray) -> FloatArray:
+        """Return the weighted logits (rows, width) that the reader gives by itself."""
+        return weighted - np.array(self.shift, np.float32) if self.shift else weighted
 
 
 class Readers(RootModel[dict[str, ReaderConfig]], frozen=True):
@@ -105,6 +114,15 @@ class AnsweringConfig(BaseModel):
         target = found.get("target")
         kind = target.get("kind") if isinstance(target, Mapping) else getattr(target, "kind", None)
         return {"format": cls.formats[folder_of(kind)], **found}
+
+    @model_validator(mode="after")
+    def _shifts_are_those_of_its_labels(self) -> Self:
+        for name, each in () if self.readers is None else self.readers.root.items():
+            if len(each.shift) not in (0, self.n_classes):
+                raise ValueError(
+                    f"readers: the shift of {name} has {len(each.shift)} values for {self.n_classes} labels"
+                )
+        return self
 
     @property
     def n_classes(self) -> int:

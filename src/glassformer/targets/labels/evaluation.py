@@ -301,7 +301,7 @@ def readers(predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alo
         return {}
     weighed = predictor.weighed(scores, rows)
     return {
-        reader: probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
+        reader: probabilities(settings.alone(weighed[reader]), temperature=settings.temperature, multilabel=multilabel)
         if settings.weight
         else None
         for reader, settings in config.readers.root.items()

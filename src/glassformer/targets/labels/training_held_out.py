@@ -93,7 +93,7 @@ class HeldOutLabels(HeldOut):
         for reader, settings in self.readers.root.items():
             found, probs = self.scores.get(reader), None
             if found is not None:
-                weighted, temperature = found * (settings.weight or 1), settings.temperature
+                weighted, temperature = settings.alone(found * (settings.weight or 1)), settings.temperature
                 if not settings.weight:
                     temperature = fit_temperature(found, self.labels, multilabel=multilabel)
                 probs = probabilities(weighted[which], temperature=temperature, multilabel=multilabel)

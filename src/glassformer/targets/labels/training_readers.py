@@ -67,8 +67,8 @@ def weigh_readers(
     """Find the weights of all readers, and one temperature, by the held-out rows.
 
     A reader after the first one gets the weight 0 unless it explains these rows clearly better together with those
-    before it. The transformer is the last one. How frequent each label is, is said by every reader: the scores of those
-    that can are shifted so that their sum says it once.
+    before it. The transformer is the last one. Every reader says how frequent the labels are. Scores are shifted, so
+    that the sum of the readers says it once.
 
     Args:
         transformer: its logits (rows, n_classes) for the held-out rows. None if it was not trained.
@@ -93,10 +93,13 @@ def weigh_readers(
     if of_chosen and max(of_chosen.values()) < _LEAST_WEIGHT:  # one answers, also if the held-out rows contradict all
         of_chosen[next(iter(of_chosen))] = _LEAST_WEIGHT
     weights |= of_chosen
-    learned = learned.shifted(_shifts(learned, weights, found.prior))
-    held_out |= learned.held_out
+    shifts = _shifts(learned, weights, found.prior)
+    shifted = learned.shifted(shifts)
     nothing = np.zeros_like(next(iter(held_out.values())))
-    logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items() if name not in given}
+    alone, logits = (
+        {name: weight * scores.get(name, nothing) for name, weight in weights.items() if name not in given}
+        for scores in (held_out, held_out | shifted.held_out)
+    )
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
 
     def temperature(of: FloatArray, fixed: FloatArray | None = None, deviation: float = np.inf) -> float:
@@ -108,12 +111,16 @@ def weigh_readers(
     readers = {
         name: ReaderConfig(weight=whole, temperature=whole)  # divided by it, its scores are what they were
         if name in given
-        else ReaderConfig(weight=weight, temperature=temperature(logits[name]))
+        else ReaderConfig(
+            weight=weight,
+            temperature=temperature(alone[name]),
+            shift=tuple((weight * shifts[name]).round(6).tolist()) if name in shifts else (),
+        )
         for name, weight in weights.items()
     }
     together = together if learned.fixed is None else together + whole * learned.fixed
-    alone = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
-    right, by_all = {name: right_rows(each, labels) for name, each in alone.items()}, right_rows(together, labels)
+    asked = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
+    right, by_all = {name: right_rows(each, labels) for name, each in asked.items()}, right_rows(together, labels)
     figures = {
         "held_out_rows": len(labels),
         "folds": len(learned.folds),
@@ -125,7 +132,7 @@ def weigh_readers(
         "more_often_right": _more_often(right, by_all),
         **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
     }
-    return Readers(readers), whole, figures, learned
+    return Readers(readers), whole, figures, shifted
 
 
 def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
