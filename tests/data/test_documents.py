@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.documents import Documents, read_documents, split_documents
+from glassformer.data.documents import Documents, read_documents, read_unlabelled, split_documents
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
 
@@ -30,6 +30,17 @@ def test_paragraphs_stand_between_blank_lines(tmp_path: Path) -> None:
     assert found.texts.to_list() == ["  One line\nand another. ", "Next", "Last one"]
     assert found.notes == ("3 paragraphs (blank lines stand between them)",)
     assert found.source == str(tmp_path / "book.txt")
+
+
+@pytest.mark.parametrize("blank", [0, 3, 40])
+def test_few_blank_lines_between_texts_for_a_model_part_no_paragraphs(blank: int, tmp_path: Path) -> None:
+    lines = [f"text {number}" for number in range(400)]
+    for place in range(blank):
+        lines.insert(10 * place + 5, "")
+    (tmp_path / "more.txt").write_text("\n".join(lines))
+    of_rows, of_prose = read_unlabelled(str(tmp_path / "more.txt")), read_documents(str(tmp_path / "more.txt"))
+    assert len(of_rows.texts) == (41 if blank == 40 else 400)
+    assert len(of_prose.texts) == (blank + 1 if blank else 400)
 
 
 @pytest.mark.parametrize("suffix", ["txt", "TXT", "text", "md"])

@@ -98,6 +98,18 @@ def test_rows_that_were_learned_choose_no_model(difference: float) -> None:
     assert headline.index(why) < headline.index(learned.duel.verdict)
 
 
+@pytest.mark.parametrize(("left", "advised"), [(0.8, True), (0.95, False)])
+def test_a_person_is_not_asked_to_read_a_tenth_for_little(left: float, advised: bool) -> None:
+    evaluation = sample_evaluation()
+    review = evaluation.review
+    assert review is not None
+    wrong = {each.asked: each.error.value for each in review.shares}[1.0]
+    error = Estimate(value=left * wrong, low=0, high=1)
+    shares = tuple(each.model_copy(update={"error": error} if each.asked == 0.9 else {}) for each in review.shares)
+    some = evaluation.model_copy(update={"review": review.model_copy(update={"shares": shares})})
+    assert any("least sure tenth" in step.text for step in steps_of(some)) == advised
+
+
 def test_without_support_there_is_no_step() -> None:
     whole = sample_evaluation()
     review = whole.review

@@ -35,6 +35,7 @@ PLAIN = (".txt", ".text", ".md")
 """The extensions of plain text. One of a compression may follow."""
 _TEXT_FOR_A_NUL = 10_000
 """In so many characters, a NUL is a slip of whoever made the file, and is read as a space. In fewer, it is no text."""
+_MOST_LINES = 50  # of a paragraph, on average. Paragraphs of more are lines that some blank ones stand between
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +64,19 @@ class Documents:
 
 
 def read_documents(
-    source: str, data_dir: Path | None = None, *, text: str | None = None, like: str | None = None
+    source: str,
+    data_dir: Path | None = None,
+    *,
+    text: str | None = None,
+    like: str | None = None,
+    rows: bool = False,
 ) -> Documents:
     """The training texts of a known data set, the texts of a table, or the paragraphs of a text file.
 
     Args:
         text: the column of the table. None: it is found automatically.
         like: without `text`, the column to take if the table has it.
+        rows: the texts are like rows of a table, so few blank lines of a text file part no paragraphs.
 
     Raises:
         UsageError: there is no such source, or it cannot be read, or it holds no text.
@@ -78,7 +85,7 @@ def read_documents(
     if source not in KNOWN and is_plain(file_of(path)):
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
-        return replace(_paragraphs(path), source=source)
+        return replace(_paragraphs(path, rows=rows), source=source)
     file = file_of(path)
     if source in KNOWN or not exists(file):
         table = resolve(source, "train", data_dir, text=text)
@@ -94,14 +101,19 @@ def read_documents(
     return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
 
 
-def _paragraphs(path: Path) -> Documents:
-    """Return the paragraphs, which are separated by blank lines. A file without blank lines gives its lines."""
+def _paragraphs(path: Path, *, rows: bool) -> Documents:
+    """Return the paragraphs, which are separated by blank lines. A file without blank lines gives its lines.
+
+    Args:
+        rows: a file with few blank lines gives its lines too.
+    """
     found: list[str] = []
     whole = re.sub(r"\r\n?", "\n", decoded(path, on_note=found.append))
     paragraphs = [paragraph.strip("\n") for paragraph in re.split(r"\n(?:[^\S\n]*\n)+", whole) if paragraph.strip()]
     kind = "paragraphs (blank lines stand between them)"
-    if len(paragraphs) == 1:
-        paragraphs, kind = [line for line in paragraphs[0].split("\n") if line.strip()], "lines"
+    lines = [line for line in whole.split("\n") if line.strip()]
+    if len(paragraphs) == 1 or (rows and len(lines) > _MOST_LINES * len(paragraphs)):
+        paragraphs, kind = lines, "lines"
     if not paragraphs:
         raise UsageError(f"{path} holds no text")
     return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(*found, f"{len(paragraphs):,} {kind}"))
@@ -199,7 +211,7 @@ def read_unlabelled(source: str, data_dir: Path | None = None, *, like: str | No
         return Documents(texts=table.frame["text"], source=source, notes=table.notes)
     if exists(path := local_path(source)) and path.is_dir():
         return replace(_folder(path), source=without_password(source))
-    return read_documents(source, data_dir, like=like)
+    return read_documents(source, data_dir, like=like, rows=True)
 
 
 def rows_without_label(*tables: Table) -> tuple[Documents, ...]:

@@ -142,8 +142,8 @@ def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[st
     if left_out := [name for name in config.weights if name != TRANSFORMER]:
         readers = f"The {' and the '.join(left_out)} reader{'s are' if len(left_out) > 1 else ' is'} left out"
         notes.append(
-            f"{readers}, because transformers has no such part. The folder gives the answers of the transformer alone, "
-            "which differ from those of the model; `glassformer evaluate` measures both."
+            f"{readers}, because transformers has no such part. The folder gives the answers of the transformer alone. "
+            "To see what that costs, read its line when you `glassformer evaluate` the model."
         )
     notes.append(
         f"If a text has more than {window:,} tokens, transformers reads only its beginning. glassformer reads all of "

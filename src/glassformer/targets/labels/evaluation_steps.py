@@ -14,6 +14,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 _AUTOMATIC = 0.9
+_MOST_LEFT = 0.9  # of the share of wrong answers: otherwise a person reads a tenth of them for little
 
 
 def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
@@ -44,11 +45,11 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
 
 
 def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
-    """Advise to send the least sure answers to a person, if fewer of the others are wrong."""
+    """Advise to send the least sure answers to a person, if clearly fewer of the others are wrong."""
     if evaluation.review is None or (evaluation.costs is not None and evaluation.costs.asked):
         return None
     errors = {each.asked: each.error.value for each in evaluation.review.shares if each.threshold or each.asked == 1}
-    if _AUTOMATIC not in errors or errors[_AUTOMATIC] >= errors[1.0]:
+    if _AUTOMATIC not in errors or errors[_AUTOMATIC] > _MOST_LEFT * errors[1.0]:
         return None
     return NextStep(
         text=f"Let a person see the least sure tenth of the answers: of the surest {_AUTOMATIC:.0%}, "
