@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ def test_a_student_is_a_model_like_any_other(reviews: Trained, texts: Path, tmp_
     assert "validation loss" in said.err
     assert f"{out}: gives the answer of {reviews.folder} to " in said.out
     assert "% of the held-out texts, accuracy " in said.out
+    too_good = "the teacher learned these labels, so figures about them are too good"
+    assert too_good in said.err
+    others = tmp_path / "others.csv"
+    shutil.copy(reviews.table, others)
+    assert too_good not in distil(reviews.folder, tmp_path / "other", texts, "--labelled", others).err
     card = (out / "README.md").read_text()
     assert f"Distilled: it learned the answers of the model `{reviews.folder}` to 477 texts" in card
     assert "That model was trained on 2" in card
