@@ -23,7 +23,7 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert labels["parameters"] > alone["parameters"] * 0.9
     assert (alone["answers_by"], student["answers_by"]) == ("the transformer", "the transformer")
     assert all(0 < model["accuracy"] <= 1 and model["texts_per_second"] > 0 for model in line["models"])
-    assert 0 <= student["teacher_seconds"] < student["training_seconds"] + 60  # it is rounded, and counting is fast
+    assert student["teacher_seconds"] > 0
     shown = "\n".join(kinds(tmp_path / "work" / "trial")["distil"]("distil"))
     assert "| student: `tiny` | the transformer | " in shown
     assert "**`polarity`**: 250 labelled rows, and 50 other texts for the student; measured on 300" in shown

@@ -147,6 +147,7 @@ def worth_of_groups(values: Shaped[np.ndarray, " n"], groups: Shaped[np.ndarray,
 
     It is 1 / design effect (Kish 1965, §5.4): the variance that the mean of the values has if whole groups are drawn,
     as against that of single rows. If the values are all the same, as many rows count as there are groups.
+    Unlike whole groups that are drawn (`bootstrap_mean`), it serves Wilson's interval, slices and paired tests too.
 
     Args:
         values: (n,) of each row, such as whether it is answered wrongly.

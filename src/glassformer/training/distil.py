@@ -328,7 +328,7 @@ class PreparedStudent(Prepared, ABC):
                 "fingerprint": self.teacher.fingerprint,
                 "rows": self.teacher.rows.model_dump(mode="json"),
                 "temperature": self.temperature,
-                "seconds": round(self._answers[1], 2),
+                "seconds": round(self._answers[1], 6),
                 "known_labels": 0 if self.known is None else len(self.known.rows),
             }
         }

@@ -156,7 +156,8 @@ def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined
 
 
 def _shiftable(learned: LearnedReaders) -> list[str]:
-    return [name for name, each in learned.fitted.items() if each.reader.shifted(_prior(learned)) is not None]
+    prior = _prior(learned)
+    return [name for name, each in learned.fitted.items() if each.reader.shifted(prior) is not None]
 
 
 def _prior(learned: LearnedReaders) -> Array:
