@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """The first has no window to draw, and takes half the time for a page."""
@@ -64,3 +64,13 @@ def check_it_can_be_read(
 def check_with_axe(page: Page) -> None:
     results = Axe().run(page, options={"resultTypes": ["violations"]})
     assert results.violations_count == 0, results.generate_report()
+
+
+def let_go(page: Page, held: list[Route], count: int = 1) -> None:
+    """Let `count` held requests go on. A request is announced before its route is there."""
+    for _ in range(500):
+        if len(held) >= count:
+            break
+        page.wait_for_timeout(10)
+    while held:
+        held.pop(0).continue_()

@@ -21,7 +21,7 @@ from glassformer.desk.classes import add_classes
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
 from glassformer.labels.learning_curve import Gain, LearningCurve
-from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe
+from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe, let_go
 from tests.browser.serving import answering, complaints
 from tests.cli.terminal import commands
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
@@ -50,6 +50,13 @@ def page(desk: Desk, browser: Browser) -> Iterator[Page]:
         yield page
         assert said == []
         page.close()
+
+
+# The address changes at once, the step a moment later: a key pressed in between is for neither.
+PRESS_WHILE_LEAVING = """
+location.hash = "train";
+document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "1", bubbles: true }));
+"""
 
 
 def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
@@ -83,7 +90,8 @@ def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
     expect(page.locator(".classes button").first).to_have_text(re.compile("praise 4"))
     page.locator("#person").click()
     keys.type("1")
-    page.locator("#step-train").click()
+    page.evaluate(PRESS_WHILE_LEAVING)
+    expect(page.locator("#step-train")).to_have_attribute("aria-current", "")
     keys.press("1")  # on another step
     assert store.counts() == {"praise": 4}
 
@@ -317,11 +325,11 @@ def test_a_class_with_another_name_is_suggested_and_doubted_by_it(page: Page, de
         keys.press("ArrowRight")
         expect(given).not_to_have_text(text)
     text = str(given.text_content())
-    page.locator("#step-mend").click()
+    go_to(page, "mend")
     page.get_by_label("New name of payment").fill("money")
     keys.press("Enter")
     expect(page.get_by_role("button", name="keep money")).to_be_visible()
-    page.locator("#step-label").click()
+    go_to(page, "label")
     expect(suggestion).to_have_text("Suggested: money (75.0%)")
     expect(given).to_have_text(text)
     keys.press("Enter")
@@ -357,7 +365,7 @@ def test_what_holds_a_class_back_is_told_where_models_are_trained_and_classes_jo
         label(desk.rounds.project, [number], name)
     page.reload()
     for step in ("train", "mend"):
-        page.locator(f"#step-{step}").click()
+        go_to(page, step)
         expect(page.locator(".notes li")).to_contain_text(["class 'Late' has one row", "the step Mend joins them"])
     page.get_by_label("New name of Late", exact=True).fill("late")
     page.keyboard.press("Enter")
@@ -373,7 +381,7 @@ def test_the_curve_of_the_rounds_is_drawn(page: Page, desk: Desk) -> None:
     project.store.suggest(pl.DataFrame({"id": [1, 2, 3], "label": "praise", "probability": 0.75, "place": 0}), number=3)
     label(project, [1, 2, 3], "praise")
     label(project, range(101, 130), "blame", way="search")
-    page.locator("#step-train").click()
+    go_to(page, "train")
     drawn = page.get_by_role("img", name="accuracy by labels")
     expect(drawn).to_be_visible()
     expect(page.locator(".verdict")).to_contain_text("You can stop: 100 more labels would add little.")
@@ -393,7 +401,7 @@ def test_what_the_slider_chose_is_kept_and_in_the_command(browser: Browser, tmp_
     label(project, [number for number in range(1, 101) if number % 10 > 3], "praise")
     label(project, [number for number in range(1, 101) if number % 10 <= 3], "blame")
     with labelling(browser, project) as page:
-        page.locator("#step-use").click()
+        go_to(page, "use")
         slider, command = page.get_by_label("An automatic answer has at least"), page.locator("main code").first
         look = page.get_by_label("A person's look costs")
         expect(page.get_by_text("The cheapest threshold is 35.0% (about 40, likely 40 to 76)")).to_be_visible()
@@ -423,7 +431,7 @@ def test_the_slider_marks_numbers_by_the_known_words(browser: Browser, tmp_path:
     )
     label(project, list(range(1, 41)), "3")
     with labelling(browser, project) as page:
-        page.locator("#step-use").click()
+        go_to(page, "use")
         slider = page.get_by_label("An automatic answer has at least this share of known words")
         expect(
             page.get_by_text("Move the slider: the answers of the desk then mark what a person should")
@@ -441,7 +449,7 @@ def test_a_table_without_open_texts_is_told_so(browser: Browser, tmp_path: Path)
     project = project_of(tmp_path, some_texts(40), given=["praise", "blame"] * 20)
     project.store.write_round(1, "done", {"labels": 40, "more": "You can stop: 100 more labels would add little"})
     with labelling(browser, project) as page:
-        page.locator("#step-train").click()
+        go_to(page, "train")
         expect(page.locator(".verdict").first).to_have_text(
             "Every text is decided, so none is left to measure the model by. See why counts what models answered that "
             "had not learned the text."
@@ -563,11 +571,17 @@ def opened(browser: Browser, project: Project) -> Iterator[Page]:
         page.close()
 
 
+def go_to(page: Page, step: str) -> None:
+    """Open a step. Until it shows, the links of the one before are still there."""
+    page.locator(f"#step-{step}").click()
+    expect(page.locator(f"#step-{step}[aria-current]")).to_be_visible()
+
+
 @contextmanager
 def labelling(browser: Browser, project: Project) -> Iterator[Page]:
     """Open the desk where a project is labelled."""
     with opened(browser, project) as page:
-        page.locator("#step-label").click()
+        go_to(page, "label")
         yield page
 
 
@@ -595,17 +609,17 @@ def test_each_figure_of_see_why_leads_to_its_texts(page: Page, desk: Desk) -> No
     expect(page.locator("#answered")).to_have_value("blame")
     expect(items.first).to_contain_text("number 2")
     expect(items.last).to_contain_text("number 4")
-    page.locator("#step-why").click()
+    go_to(page, "why")
     page.get_by_role("link", name="label", exact=True).first.focus()
     keys.press("Enter")
     expect(page.locator("#given")).to_have_text("good film number 4")
     expect(page.locator(".work .soft").first).to_have_text("Text 5 · now: praise · answered blame 80.0%")
     keys.press("2")
-    page.locator("#step-why").click()
+    go_to(page, "why")
     expect(page.locator("tbody tr")).to_have_text(["praise11", "blame12"])
-    page.locator("#step-label").click()
+    go_to(page, "label")
     page.get_by_label("Hide suggestions").click()
-    page.locator("#step-why").click()
+    go_to(page, "why")
     expect(page.locator(".verdict")).to_have_text(
         "5 answers cannot be seen here, as suggestions or other people's labels are hidden from you."
     )
@@ -754,7 +768,7 @@ def test_each_class_of_several_leads_to_its_texts(browser: Browser, tmp_path: Pa
     project.store.keep_unseen(pl.DataFrame(found, ["id", "answered", "probability"], orient="row"), number=1)
     project.store.write_round(1, "done", {"labels": 3})
     with labelling(browser, project) as page:
-        page.locator("#step-why").click()
+        go_to(page, "why")
         expect(page.locator("tbody tr")).to_have_text(["a200", "b021"])
         check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
         for texts, name, text in (("2 texts", "b was missed", "number 0"), ("1 text", "b was too much", "number 1")):
@@ -762,7 +776,7 @@ def test_each_class_of_several_leads_to_its_texts(browser: Browser, tmp_path: Pa
             page.keyboard.press("Enter")
             expect(page.locator(".near-texts li").first).to_contain_text(text)
             expect(page.get_by_role("heading", name=texts, exact=True)).to_be_visible()
-            page.locator("#step-why").click()
+            go_to(page, "why")
 
 
 def test_an_answer_that_comes_late_takes_nothing_away(browser: Browser, tmp_path: Path) -> None:
@@ -780,7 +794,7 @@ def test_an_answer_that_comes_late_takes_nothing_away(browser: Browser, tmp_path
         keys.type("mood")
         keys.press("Enter")
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(1)
-        held.pop().continue_()
+        let_go(page, held)
         expect(page.get_by_text("1 label, 39 texts left.")).to_be_visible()
         expect(said).to_contain_text("press 0 if none of them fits")
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(1)
@@ -794,7 +808,7 @@ def test_who_hides_suggestions_does_not_stay_at_a_text_that_was_decided_meanwhil
         page.locator("#blind").check()
     (decided,) = (row["id"] for row in desk.rounds.project.store.rows("SELECT id FROM texts WHERE text = ?", text))
     label(desk.rounds.project, [decided], "praise", who="anna")
-    held.pop().continue_()
+    let_go(page, held)
     expect(given).not_to_have_text(text)
 
 
@@ -804,7 +818,7 @@ def test_a_step_that_is_drawn_takes_the_focus_from_nobody(page: Page, desk: Desk
     with page.expect_request("**/desk/next*"):
         page.reload()
     page.locator("#step-why").focus()
-    held.pop().continue_()
+    let_go(page, held)
     expect(page.locator("#given")).not_to_be_empty()
     expect(page.locator("#step-why")).to_be_focused()
     label(desk.rounds.project, [1, 2], "praise")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read
-from tests.browser.test_desk import labelling
+from tests.browser.test_desk import go_to, labelling
 from tests.desk.test_groups import refunds
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -16,7 +16,7 @@ def test_a_group_with_more_errors_leads_to_them(browser: Browser, tmp_path: Path
     project = refunds(tmp_path)
     project.store.write_round(1, "done", {"labels": 120})
     with labelling(browser, project) as page:
-        page.locator("#step-why").click()
+        go_to(page, "why")
         group = page.get_by_role("link", name="The wrong answers of keyword: refund")
         row = page.locator("tr", has=group)
         expect(row.locator("td")).to_have_text(["30", "100.0%", "0.0%"])

@@ -9,7 +9,7 @@ from glassformer.desk.classes import add_classes
 from glassformer.desk.project import Project
 from glassformer.desk.reading_again import read_again
 from tests.browser.chromium import CHROMIUM
-from tests.browser.test_desk import labelling, opened
+from tests.browser.test_desk import go_to, labelling, opened
 from tests.desk.samples import label, project_of, some_texts
 from tests.trained import write_csv
 
@@ -24,9 +24,9 @@ def test_rows_that_came_are_told_and_labelled(browser: Browser, tmp_path: Path) 
     with Project.opened(tmp_path / "desk", None) as project:
         read_again(project, table, "texts.csv")
         with opened(browser, project) as page:
-            page.locator("#step-open").click()
+            go_to(page, "open")
             expect(page.locator(".notes li").first).to_have_text("texts.csv has changed: 1 row came")
-            page.locator("#step-label").click()
+            go_to(page, "label")
             expect(page.locator("#given")).to_have_text("a long song")
             page.keyboard.press("1")
             expect(page.get_by_text("Every text has been decided.")).to_be_visible()
@@ -39,7 +39,7 @@ def test_a_new_name_of_a_class_is_one_class_and_can_be_undone(browser: Browser, 
     label(project, [1, 2], "price")
     add_classes(project.store, ["delivery"])
     with labelling(browser, project) as page:
-        page.locator("#step-mend").click()
+        go_to(page, "mend")
         name = page.get_by_label("New name of price")
         name.fill("cost|value")
         name.press("Enter")
@@ -47,7 +47,7 @@ def test_a_new_name_of_a_class_is_one_class_and_can_be_undone(browser: Browser, 
         page.get_by_label("New name of delivery").fill("shipping")
         page.keyboard.press("Enter")
         expect(page.get_by_label("New name of shipping")).to_be_visible()
-        page.locator("#step-label").click()
+        go_to(page, "label")
         expect(page.locator("#typed")).to_be_focused()
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#alert")).to_have_text("The class has its old name again.")

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from glassformer.desk.classes import add_classes
 from glassformer.desk.project import Project
-from tests.browser.chromium import CHROMIUM
+from tests.browser.chromium import CHROMIUM, let_go
 from tests.browser.test_desk import labelling
 from tests.desk.samples import label, project_of, some_texts
 
@@ -43,7 +43,7 @@ def test_a_key_waits_until_the_next_text_is_shown(browser: Browser, project: Pro
             page.keyboard.press("1")
         page.keyboard.press(second)
         expect(page.get_by_text("1 label, 119 texts left")).to_be_visible()
-        held.pop().continue_()
+        let_go(page, held)
         expect(page.locator("#given")).not_to_have_text(text)
         press(page, "2")
         assert decided(project) == [("label", "praise"), ("label", "blame")]
@@ -61,7 +61,7 @@ def test_one_undo_is_asked_for_at_a_time(browser: Browser, project: Project) -> 
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("2")
         text = str(page.locator("#given").text_content())
-        held.pop().continue_()
+        let_go(page, held)
         expect(page.locator("#given")).not_to_have_text(text)
         press(page, "2")
         assert decided(project) == [("label", name) for name in ("praise", "blame", "blame")]
@@ -138,7 +138,7 @@ def test_many_texts_are_labelled_by_the_search_that_is_shown(browser: Browser, p
         page.get_by_label("Label the marked ones as").fill("blame")
         page.keyboard.press("Enter")
         expect(page.locator(".near-texts li").first).to_contain_text("good")
-        held.pop().continue_()
+        let_go(page, held)
         labelled = store.labelled()["id"].to_list()
         assert labelled == list(range(2, 121, 2)), "the bad ones"
 
@@ -153,6 +153,5 @@ def test_the_page_after_the_one_that_is_shown_comes_next(browser: Browser, proje
         for _ in range(2):
             with page.expect_request("**/desk/texts*"):
                 page.get_by_role("button", name="Next →").click()
-        for route in held:
-            route.continue_()
+        let_go(page, held, 2)
         expect(page.locator(".near-texts li").first).to_contain_text("number 50")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from glassformer.desk.project import Project
 from tests.browser.chromium import CHROMIUM, Look, check_it_can_be_read
-from tests.browser.test_desk import labelling, opened
+from tests.browser.test_desk import go_to, labelling, opened
 from tests.desk.samples import project_of, some_texts
 from tests.trained import write_csv
 
@@ -106,7 +106,7 @@ def test_levels_in_columns_are_chosen(browser: Browser, tmp_path: Path) -> None:
         check_it_can_be_read(page, looks=LOOKS)
         page.get_by_role("link", name="Begin to label").click()
         expect(page.locator(".classes button").first).to_have_text(re.compile("Food::Bread 10"))
-        page.locator("#step-open").click()
+        go_to(page, "open")
         expect(page.get_by_label("Between two levels")).to_have_value("::")
         expect(page.locator("code").filter(has_text="doctor")).to_contain_text(
             "--label aisle --label kind --levels '::'"

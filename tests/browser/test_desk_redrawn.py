@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from glassformer.desk.project import Project
 from tests.browser.chromium import CHROMIUM
-from tests.browser.test_desk import labelling
+from tests.browser.test_desk import go_to, labelling
 from tests.desk.samples import label, project_of, some_texts
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -32,7 +32,7 @@ def test_what_has_the_focus_or_is_selected_stays(browser: Browser, project: Proj
     with labelling(browser, project) as page:
         for step, link in (("train", "report"), ("use", "Try the model, and answer a table"), ("mend", "Split praise")):
             label(project, [1], "praise")
-            page.locator(f"#step-{step}").click()
+            go_to(page, step)
             focused, command = page.get_by_role("link", name=link), page.locator("main code").first
             focused.focus()
             command.evaluate("code => getSelection().selectAllChildren(code)")
@@ -44,7 +44,7 @@ def test_what_has_the_focus_or_is_selected_stays(browser: Browser, project: Proj
 def test_the_command_of_the_next_round_waits_for_its_labels(browser: Browser, tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(40))
     with labelling(browser, project) as page:
-        page.locator("#step-train").click()
+        go_to(page, "train")
         said = page.get_by_text("To train the next round by hand, on the labels of the last one:")
         expect(page.get_by_role("button", name="Train now")).to_be_visible()
         expect(said).to_be_hidden()
@@ -68,7 +68,7 @@ def test_a_person_who_is_cheaper_than_any_threshold_is_told_so(
     if surest:
         label(project, surest, "praise")
     with labelling(browser, project) as page:
-        page.locator("#step-use").click()
+        go_to(page, "use")
         expect(page.get_by_text(said)).to_be_visible()
 
 

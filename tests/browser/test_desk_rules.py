@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.chromium import CHROMIUM, Look, check_it_can_be_read
-from tests.browser.test_desk import labelling
+from tests.browser.test_desk import go_to, labelling
 from tests.desk.samples import project_of, some_texts, trained_already
 from tests.trained import Trained
 
@@ -20,7 +20,7 @@ def test_rules_are_written_checked_and_learned(
     trained_already(monkeypatch, reviews)
     project = project_of(tmp_path, some_texts(40), given=["praise", "blame"] * 20)
     with labelling(browser, project) as page:
-        page.locator("#step-train").click()
+        go_to(page, "train")
         keys, field, alert = page.keyboard, page.get_by_label("A rule on each line"), page.locator("#alert")
         page.locator("summary").filter(has_text="Rules").focus()
         keys.press("Enter")
@@ -54,5 +54,5 @@ def test_rules_are_written_checked_and_learned(
         page.locator("summary").filter(has_text="2 rules, 1 of them not read").click()
         expect(page.get_by_text("Not read by the next round: Rules, line 1: no label 'fine'.")).to_be_visible()
         check_it_can_be_read(page, looks=LOOKS)
-        page.locator("#step-mend").click()
+        go_to(page, "mend")
         expect(page.get_by_text("1 rule is not read: the step Train says why")).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from glassformer.serving.feedback import FeedbackFile
-from tests.browser.chromium import CHROMIUM, check_it_can_be_read
+from tests.browser.chromium import CHROMIUM, check_it_can_be_read, let_go
 from tests.browser.serving import running, served_page
 from tests.browser.test_serve_tables import DROP
 from tests.explanation.test_explain import two_readers
@@ -87,7 +87,7 @@ def test_an_answer_that_comes_after_the_row_was_emptied_is_not_shown(page: Page)
     field(page, "reply").fill("")
     page.wait_for_timeout(500)  # until the page has read it
     with page.expect_response("**/predict"):
-        held[0].continue_()
+        let_go(page, held)
     page.wait_for_timeout(200)
     expect(page.locator(".label")).to_have_count(0)
 

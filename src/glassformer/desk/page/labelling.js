@@ -135,7 +135,7 @@ export function labelling(desk) {
 
   /** Keys count wherever the focus is, but not in other fields. What is typed goes into the field of the labels. */
   function onAnyKey(event) {
-    if (!place.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (!place.isConnected || desk.leaving || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.shiftKey && event.key.startsWith("Arrow")) return; // it selects words
     if (event.repeat && event.key === "Enter") return;
     if (work.hidden && event.key !== "ArrowLeft") return; // the last text can be undone

@@ -49,6 +49,12 @@ class Desk {
     this.room?.update?.();
   }
 
+  /** Whether the address asks for another step than the one on the screen, which keys are no longer meant for. */
+  get leaving() {
+    const asked = location.hash.slice(1);
+    return asked in this.rooms && asked !== this.key;
+  }
+
   /** Shows the step of the address, once the one before has done what it has to. Of several asked for meanwhile, the last. */
   show() {
     const number = ++this.shows;
