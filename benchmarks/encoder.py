@@ -61,7 +61,8 @@ def line(encoder: Path, experiment: Experiment, name: str, per_class: int) -> di
             answered, found = ours(experiment, folder, part, settings)
             right.setdefault(contestant, []).append(answered)
             weights[contestant].append(found)
-    return described(name, per_class, part, right) | {
+    return described(name, part, right) | {
+        "per_class": per_class,
         "encoder": encoder.name,
         "weights": weights,
         "over": over(WITH_ENCODER, right),

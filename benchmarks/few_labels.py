@@ -97,14 +97,14 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
             right.setdefault(contestant, []).append(answered)
         for reader in READERS:
             weights[reader].append(found.get(reader, 0.0))
-    return described(name, per_class, part, right) | {"weights": weights, "over": over(OURS, right)}
+    shown = {"per_class": per_class, "weights": weights, "over": over(OURS, right)}
+    return described(name, part, right) | shown
 
 
-def described(name: str, per_class: int, last: Cut, right: Mapping[str, Sequence[Right]]) -> dict[str, Any]:
+def described(name: str, last: Cut, right: Mapping[str, Sequence[Right]]) -> dict[str, Any]:
     """Describe the rows of a line, of which `last` is the last draw, and the accuracy of each contestant."""
     return {
         "table": name,
-        "per_class": per_class,
         "rows": last.train.frame.height,
         "test_rows": last.held_out.frame.height,
         "test_sha256": fingerprint(last.held_out),

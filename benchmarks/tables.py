@@ -101,6 +101,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "inputs": from_file(results, inputs_tables),
         "audit": from_file(results, audit_tables),
         "few-labels": from_file(results, few_tables),
+        "few-unequal": from_file(results, few_tables),
         "encoder": from_file(results, encoder_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),

@@ -1,4 +1,4 @@
-"""The tables of docs/how-it-works/few-labels.md, from results/few-labels.json, encoder.json and unlabelled.json."""
+"""The tables of docs/how-it-works/few-labels.md, from few-labels, few-unequal, encoder and unlabelled.json."""
 
 from __future__ import annotations
 
@@ -15,32 +15,38 @@ from glassformer.experiments.published.table import markdown, short
 def few_tables(found: Document) -> Iterator[str]:
     """Yield a table of accuracies, the mean gains, and how they were measured."""
     lines = found["lines"]
-    yield markdown([("table", "rows", *lines[0]["contestants"]), *map(_accuracies, lines)])
-    sizes = sorted({line["per_class"] for line in lines})
+    counted = "per_class" if "per_class" in lines[0] else "rows"
+    rows = [_accuracies(line, line[counted]) for line in lines]
+    yield markdown([("table", "rows", *lines[0]["contestants"]), *rows])
+    sizes = sorted({line[counted] for line in lines})
     yield markdown(
         [
             (f"mean gain of {OURS} over", *(f"{size} rows" for size in sizes)),
-            *((other, *(short(_mean_gain(lines, other, size)) for size in sizes)) for other in lines[0]["over"]),
+            *(
+                (other, *(short(_mean_gain(lines, other, counted, size)) for size in sizes))
+                for other in lines[0]["over"]
+            ),
         ]
     )
     better, worse = (sum(_sign(line["over"][WITH_PIECES]) == sign for line in lines) for sign in (" ↑", " ↓"))
     draws = len(lines[0]["contestants"][TFIDF]["of_draws"])
+    of = " of each class" if counted == "per_class" else ""
     yield (
-        f"Accuracy on the official test rows; means over {draws} draws of so many rows of each class. {OURS} is "
+        f"Accuracy on the official test rows; means over {draws} draws of so many rows{of}. {OURS} is "
         f"significantly better than TF-IDF on words and pieces of words on {better} of {len(lines)} lines (↑), and "
         f"worse on {worse} (↓): 95% intervals over the test rows."
     )
 
 
-def _mean_gain(lines: list[Document], other: str, size: int) -> float:
-    return float(np.mean([line["over"][other]["value"] for line in lines if line["per_class"] == size]))
+def _mean_gain(lines: list[Document], other: str, counted: str, size: int) -> float:
+    return float(np.mean([line["over"][other]["value"] for line in lines if line[counted] == size]))
 
 
-def _accuracies(line: Document) -> tuple[str, ...]:
+def _accuracies(line: Document, rows: int) -> tuple[str, ...]:
     accuracies = {name: each["accuracy"]["value"] for name, each in line["contestants"].items()}
     best = max(accuracies.values())
     shown = [f"**{short(value)}**" if value == best else short(value) for value in accuracies.values()]
-    return (f"`{line['table']}`", str(line["per_class"]), *shown[:-1], shown[-1] + _sign(line["over"][WITH_PIECES]))
+    return (f"`{line['table']}`", str(rows), *shown[:-1], shown[-1] + _sign(line["over"][WITH_PIECES]))
 
 
 def _sign(difference: Document) -> str:

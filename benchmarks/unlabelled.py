@@ -77,7 +77,8 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
             right.setdefault(contestant, []).append(answered)
         weights.append(found)
     without, with_texts = list(right)[-2:]
-    return described(name, per_class, part, right) | {
+    return described(name, part, right) | {
+        "per_class": per_class,
         "unlabelled_texts": len(texts.texts),
         "weights": {reader: [each.get(reader, 0.0) for each in weights] for reader in ("counting", "body")},
         "over_without": difference(right[with_texts], right[without]),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bench_data, encoder, few_labels, unlabelled
+from benchmarks import bench_data, encoder, few_labels, few_unequal, unlabelled
 from benchmarks.bench_data import Entry, cut_rows
 from benchmarks.bench_opponents import FastText
 from benchmarks.tables import kinds
@@ -48,6 +48,23 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert ("↑" in row, "↓" in row) == (gain["low"] > 0, gain["high"] < 0)
     assert f"on {int(gain['low'] > 0)} of 1 lines (↑)" in shown
     assert list(kinds(tmp_path)["few-labels"]("few-labels")) == ["Not measured yet."]
+
+
+def test_four_of_five_rows_have_one_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
+    monkeypatch.setattr(few_unequal, "PLAN", {"few": (20,)})
+    monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
+    monkeypatch.setattr(FastText, "is_installed", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["few_unequal.py", "--quick", "--work", str(tmp_path / "work")])
+    table = cut_rows(bench_data.ENTRIES[0], 0, test=True).train
+    drawn = few_unequal.unequal(table, "positive", 20, seed=0).frame["label"].to_list()
+    assert (drawn.count("positive"), len(drawn)) == (16, 20)
+    few_unequal.main()
+    (line,) = json.loads((tmp_path / "work" / "trial" / "few-unequal.json").read_text())["lines"]
+    assert line["rows"] == 20
+    assert line["contestants"][few_unequal.FREQUENT]["accuracy"]["value"] == pytest.approx(0.8, abs=0.01)
+    shown = "\n".join(kinds(tmp_path / "work" / "trial")["few-unequal"]("few-unequal"))
+    assert "| `few` | 20 | " in shown
 
 
 @pytest.mark.skipif(not FastText.is_installed(), reason="fastText is not installed")
