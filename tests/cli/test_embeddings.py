@@ -12,6 +12,7 @@ from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.readers.body.vectors import Body
 from glassformer.targets.labels import training_card
+from tests.bodies import ENGLISH
 from tests.cli.terminal import glassformer, misused
 from tests.readers.body.test_body import sentences
 from tests.trained import write_csv
@@ -65,10 +66,18 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     asked = ("embeddings", tmp_path / "new.txt", "--min-count", "2", "--out", tmp_path / "more")
     misused(glassformer(*asked, "--from", tmp_path / "gone"), "there is no body")
     misused(glassformer(*asked, "--from", body, "--dims", "4"), "--dims 4", "keep as many numbers as they have")
+    misused(glassformer(*asked, "--from", body, "--axes", "english"), "--axes english", "keeps its own axes")
     made = glassformer(*asked, "--from", body, "--json")
     assert "few for vectors" not in made.err
     assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
     assert Body.load(tmp_path / "more").card.base == "small"
+
+
+def test_the_axes_of_another_body_are_taken_over(body: Path, tmp_path: Path) -> None:
+    asked = ("embeddings", body.with_name("some.txt.gz"), *SMALL, "--out", tmp_path / "new")
+    misused(glassformer(*asked, "--axes", tmp_path / "gone"), "there is no body")
+    assert glassformer(*asked, "--axes", ENGLISH, "--quiet").code == 0
+    assert Body.load(tmp_path / "new").card.axes == Body.load(ENGLISH).card.axes != ()
 
 
 @pytest.mark.usefixtures("unsealed")

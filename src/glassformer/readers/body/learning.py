@@ -28,7 +28,7 @@ from glassformer.data.documents import Documents
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import Seed
-from glassformer.readers.body.vectors import Body, Card, pieces_of
+from glassformer.readers.body.vectors import Axis, Body, Card, pieces_of
 from glassformer.readers.counting.ngrams import words_of
 
 _RARE_SHARE = 1e-4  # words of a larger share count less: the subsampling of Mikolov et al. (2013), §2.3, as expected
@@ -86,13 +86,15 @@ def learn_body(
     progress: Progress,
     *,
     base: Body | None = None,
+    axes: tuple[Axis, ...] = (),
     few: bool = False,
     work: Path | None = None,
 ) -> Body:
     """Learn a body from texts.
 
     Args:
-        base: the body that is continued. It keeps its words and its pieces.
+        base: the body that is continued. It keeps its words, its pieces and its axes.
+        axes: along which heads learn faster, without `base`.
         few: whether the texts are too few to tell how frequent a word is, and to fill all dimensions. With `base`, they
             always are.
         work: a folder for the words and neighbours that were counted. What stands there is not counted again.
@@ -136,7 +138,7 @@ def learn_body(
         read=stream.read,
         seconds=round(time.perf_counter() - began, 1),
         version=__version__,
-        axes=() if base is None else base.card.axes,
+        axes=axes if base is None else base.card.axes,
     )
     return Body(words=words, shares=shares, vectors=vectors, pieces=pieces, piece_vectors=piece_vectors, card=card)
 
