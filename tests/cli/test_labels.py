@@ -199,7 +199,7 @@ def test_where_all_are_right_more_labels_bring_nothing_to_say(tmp_path: Path) ->
 
 def test_ctrl_c_leaves_no_file(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr("glassformer.cli.labels.progressing", lambda _: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("glassformer.cli.labels.doing", lambda _: signal.raise_signal(signal.SIGINT))
     said = glassformer("labels", table)
     assert said.code == 130, said.err
     assert "stopped" in said.err

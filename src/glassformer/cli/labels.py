@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
-from glassformer.cli.output import beginning, doing, one_line, print_json, progressing, read_aloud, say, show
+from glassformer.cli.output import beginning, doing, one_line, print_json, read_aloud, say, show
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_new, check_out, write_answers
 from glassformer.data.wording import counted
@@ -98,7 +98,7 @@ def labels(
     from glassformer.prediction.answer_files import Columns
 
     check = check_table(truth, test_table, on_progress=_on_progress)
-    progressing("")
+    doing("")
     filled = check.to_fill_in(prefill=prefill)
     with write_answers(out, "plain", table=out, like=_like(data), safe=safe_csv) as write:
         write(filled, Columns(filled.select()))
@@ -225,7 +225,7 @@ def _like(data: str) -> Delimited:
 def _on_progress(what: str, share: float) -> None:
     if share == 0:
         doing(what)
-    progressing(f"{what}, {share:.0%}")
+    doing(f"{what}, {share:.0%}")
 
 
 def _document(check: LabelCheck, truth: Truth, out: Path) -> dict[str, Any]:
