@@ -262,13 +262,14 @@ def _gain_document(gain: Gain) -> dict[str, float]:
 
 def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
     from glassformer.labels.findings import DOUBTFUL, OF_LABELS, WHYS
+    from glassformer.labels.learning_curve import fewest_rows
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
     show(f"Each row was answered by counting, which had not seen it or near copies. {truth.agreement_in_words(check)}")
     if check.knows_nothing:
         show(
             f"This model is not clearly better than always giving {truth.one_answer}, so it cannot tell which rows are "
-            "wrong: add rows, or check that the texts say what you want to learn."
+            "wrong, nor what more rows would bring: add rows, or check that the texts say what you want to learn."
         )
     elif check.knows_little:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
@@ -285,6 +286,10 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
             show(f"  {estimate}")
     if check.curve is not None:
         _show_curve(check.curve)
+    elif not check.knows_nothing:
+        show(
+            f"\nmore labels: what they would bring cannot be told of fewer than {fewest_rows(len(check.labels)):,} rows"
+        )
 
 
 def _show_curve(curve: LearningCurve) -> None:
