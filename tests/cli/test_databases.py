@@ -158,7 +158,7 @@ def test_an_object_is_answered_like_a_file(tmp_path: Path, monkeypatch: pytest.M
             monkeypatch.setenv(name, value)
         told: list[str] = []
         monkeypatch.setattr(addresses, "_watchers", [])
-        monkeypatch.setattr("glassformer.cli.main.progressing", told.append)
+        monkeypatch.setattr("glassformer.cli.main.doing", told.append)
         answered = glassformer("predict", "sentiment-en", "--file", "s3://bucket/tickets.csv", "--jsonl")
         assert answered.code == 0, answered.err
         assert told[-1].startswith("reading s3://bucket/tickets.csv: "), "how far it is"

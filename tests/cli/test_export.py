@@ -22,6 +22,9 @@ def test_a_model_is_exported(attending: Trained, tmp_path: Path) -> None:
     assert "EuroBERT" in said.err
     assert f"next: in Python: transformers.pipeline(\"text-classification\", model='{out}'" in said.err
     assert "counting" not in said.err
+    of_transformers = f"{out} is a folder for the library transformers; name the model folder that it was exported from"
+    for command in (("evaluate", out, attending.table), ("predict", out, "good film")):
+        misused(glassformer(*command), of_transformers, f"--init hf:{out}")
     misused(glassformer("export", attending.folder, *TO, "--out", out), "already holds an export", "--overwrite")
     quiet = glassformer("export", attending.folder, *TO, "--out", out, "--overwrite", "--json", "--quiet")
     assert quiet.err == ""

@@ -152,11 +152,11 @@ def test_a_model_that_knows_nothing_says_so_and_changes_nothing(tmp_path: Path) 
     said = glassformer("labels", table, "--prefill")
     assert said.code == 0, said.err
     assert (
-        "This model is not clearly better than always giving the most frequent label, so it cannot tell which rows"
-        in said.out
+        "This model is not clearly better than always giving the most frequent label, so it cannot tell which rows "
+        "are wrong, nor what more rows would bring: " in said.out
     )
     assert "same text, other label: 0 rows" in said.out
-    assert all(words not in said.out for words in ("doubtful label", "Estimate", "more labels", "more rows of"))
+    assert all(words not in said.out for words in ("doubtful label", "Estimate", "more labels", "more rows of the"))
     assert "0 findings" in said.out
     document = glassformer("labels", table, "--json", "--overwrite").document
     assert (document["estimated_wrong_labels"], document["learning_curve"]) == (None, None)
@@ -167,6 +167,11 @@ def test_a_list_that_is_cut_says_so(table: Path, tmp_path: Path) -> None:
     listed = said.out.partition("\nin the test table: 5 rows\n")[2].splitlines()
     assert listed[2].startswith("  row 8, ")
     assert listed[3] == f"  and 2 more, in {tmp_path / 'reviews-to-check.csv'}"
+
+
+def test_where_rows_are_too_few_to_tell_what_more_would_bring_labels_says_so(tmp_path: Path) -> None:
+    said = glassformer("labels", write_csv(tmp_path / "few.csv", opinions(40)))
+    assert "\nmore labels: what they would bring cannot be told of fewer than 60 rows\n" in said.out
 
 
 def test_what_more_labels_would_bring(tmp_path: Path) -> None:
@@ -199,7 +204,7 @@ def test_where_all_are_right_more_labels_bring_nothing_to_say(tmp_path: Path) ->
 
 def test_ctrl_c_leaves_no_file(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr("glassformer.cli.labels.progressing", lambda _: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("glassformer.cli.labels.doing", lambda _: signal.raise_signal(signal.SIGINT))
     said = glassformer("labels", table)
     assert said.code == 130, said.err
     assert "stopped" in said.err

@@ -72,15 +72,18 @@ def test_the_reader_that_is_fitted_is_named_while_it_takes_long() -> None:
     assert now == ["fitting the character-lstm reader to all 240 rows"]
 
 
-def test_the_training_of_several_is_counted_beside_the_epoch() -> None:
+def test_the_training_of_several_is_counted_and_the_time_is_told_once_others_follow() -> None:
     view = LiveView()
     shown: list[str] = []
     report = StepReport(
         epoch=1, epochs=4, step_of_epoch=1, steps_per_epoch=2, loss=0.5, accuracy=None, speed=1.0, unit="texts",
         padding=0.0, done=0.1, seconds=3.0, seconds_left=75.0,
     )  # fmt: skip
-    with patch("glassformer.cli.live.progressing", shown.append):
+    with patch("glassformer.cli.live.doing", shown.append):
         view.on_step(report)
+        view.on_step(replace(report, training=1, trainings=5))
         view.on_step(replace(report, training=2, trainings=5))
     assert shown[0].startswith("epoch 1/4, 50%: loss 0.500  1 min 15 s left")
-    assert shown[1].startswith("training 2/5 epoch 1/4, 50%: loss 0.500  at most 1 min 15 s left")
+    assert shown[1].startswith("training 1/5 epoch 1/4, 50%: loss 0.500")
+    assert "left" not in shown[1]  # it may be the last one, if the transformer does not help
+    assert shown[2].startswith("training 2/5 epoch 1/4, 50%: loss 0.500  1 min 15 s left")

@@ -388,6 +388,8 @@ def test_numbers_far_from_their_answers_come_with_the_command_that_checks_all(tm
     (line,) = (line for line in said.err.splitlines() if line.startswith("numbers: "))
     command = f"glassformer labels '{table}' --target score --task number"
     assert "a number far from the answer (row 31)" in line
-    assert line.endswith(f"; to look at such rows and mend them: `{command}`")
+    assert line.endswith(
+        f"; to mend numbers: `{command}`, which asks counting alone, so it may doubt other rows, or none"
+    )
     checked = glassformer(*shlex.split(command)[1:], "--out", tmp_path / "check.csv")
     assert "\n  row 31, 20 → " in checked.out

@@ -11,7 +11,7 @@ from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     lines: list[str] = []
-    monkeypatch.setattr(pace, "progressing", lines.append)
+    monkeypatch.setattr(pace, "doing", lines.append)
     return lines
 
 

@@ -58,7 +58,7 @@ def test_what_does_not_know_ordered_classes_says_so(graded: Trained, tmp_path: P
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--task", "ordered"), ["'bad' (row 1) is not a number", "--order bad,fair,good"]),
+        (("--task", "ordered"), ["'bad' (row 1) is not a number", "(here by the alphabet): --order bad,fair,good"]),
         (("--order", "bad,good"), ["--order lacks the label 'fair' (row 2); it names ['bad', 'good']"]),
         (("--order", "bad,fair,goood"), ["lacks the label 'good'", "No row has 'goood': did you mean 'good'?"]),
         (("--task", "stars"), ["--task stars: the tasks are classes, several, ordered, number"]),

@@ -48,7 +48,7 @@ def test_each_note_names_its_table() -> None:
     old, new = (replace(table(rows, name), notes=("2 rows have no label",)) for rows, name in ((OLD, "a"), (NEW, "b")))
     found = Sources(train=old, added=(new,)).split(ValidationConfig(), seed=0)
     assert found.train.notes == ("a: 2 rows have no label", "b: 2 rows have no label")
-    assert found.notes[0].startswith("a: validation: nothing is held out, 20 rows are fewer")
+    assert found.notes[0].startswith("a: validation: no rows are set aside, as 20 rows are fewer")
 
 
 def test_texts_that_were_learned_under_another_label_are_not_held_out() -> None:

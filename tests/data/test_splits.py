@@ -159,7 +159,7 @@ def test_a_random_split_says_what_it_hides() -> None:
 def test_one_row_is_counted_as_one() -> None:
     few = table_of(["a", "b", "c"], ["x", "y", "x"])
     assert make_splits(few, ValidationConfig(), seed=0, test=table_of(["b", "c"], ["y", "x"])).notes == (
-        "validation: nothing is held out, 1 row is fewer than validation.min_rows = 2000",
+        "validation: no rows are set aside, as 1 row is fewer than validation.min_rows = 2000",
     )
     alone = replace(table_of(["d"], ["x"]), source="v.csv")
     assert make_splits(few, ValidationConfig(file="v.csv"), seed=0, validation=alone).notes == (

@@ -16,7 +16,7 @@ from glassformer.doctor.findings import Finding, ModelFigures
 from glassformer.errors import UsageError
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
 from glassformer.training.initial_weights import read_initial_weights
-from glassformer.training.recipe import load_recipe
+from glassformer.training.recipe import load_recipe, with_settings
 from glassformer.training.run import train_model
 from glassformer.training.training_config import TrainingConfig
 from tests.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
@@ -101,6 +101,23 @@ def test_weights_to_start_from_are_those_that_are_examined(monkeypatch: pytest.M
         f"the vocabulary has {trained.tokenizer.vocab_size} entries and came with the weights"
         in by_check(list(found.findings))["unknown words"].found
     )
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("settings", "level"),
+    [
+        ({}, "problem"),
+        ({"model.counting": "tfidf"}, "worth knowing"),
+        ({"model.counting": "tfidf", "training.epochs": 0}, None),
+    ],
+)
+def test_unknown_words_concern_the_transformer_alone(settings: dict[str, Any], level: str | None) -> None:
+    rows = table([f"word{i} again" for i in range(60)], ["a", "b"] * 30)
+    chosen = with_settings(recipe(), settings)
+    checks = by_check(list(diagnose(Sources(train=rows), chosen).findings))
+    assert (checks["unknown words"].level if "unknown words" in checks else None) == level
+    assert ("tokens by label" in checks) == (level is not None)
 
 
 @pytest.mark.usefixtures("quick")

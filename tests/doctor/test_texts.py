@@ -100,12 +100,12 @@ def test_a_window_one_token_too_short_is_raised_and_not_named_again() -> None:
     assert "max_seq_len=64" in check_lengths(np.array([31] * 18 + [32] * 2), 32, padding=0.0)[0].advice
 
 
-def unknown(config: TokenizerConfig, held_out: Table | None, *, learned: bool = True) -> Finding:
+def unknown(config: TokenizerConfig, held_out: Table | None, **how: bool) -> Finding:
     train = opinions(80)
     tokenizer = TextTokenizer.train(train.frame["text"], config)
     store = TokenStore.in_memory(tokenizer.encode(train.frame["text"].to_list()))
     rows = np.arange(0 if held_out is None else held_out.frame.height)
-    return check_unknown(tokenizer, config, store, held_out, rows, learned=learned)
+    return check_unknown(tokenizer, config, store, held_out, rows, **how)
 
 
 def test_a_tiny_vocabulary_is_named() -> None:
@@ -132,6 +132,13 @@ def test_a_vocabulary_that_came_with_weights_is_not_to_be_changed() -> None:
     assert finding.advice == "other weights, or training from scratch, may suit these texts better"
 
 
+@pytest.mark.parametrize("learned", [True, False])
+def test_a_vocabulary_that_other_readers_do_not_need_is_no_problem(learned: bool) -> None:
+    finding = unknown(TokenizerConfig(vocab_size=6), opinions(30, first=500), learned=learned, alone=False)
+    assert finding.level == "worth knowing"
+    assert finding.advice.startswith("if the transformer answers, ")
+
+
 def test_bytes_know_every_word() -> None:
     assert unknown(TokenizerConfig(kind="byte"), opinions(30, first=500)).level == "good"
 
@@ -144,7 +151,7 @@ def test_smaller_pieces_are_advised_only_where_they_are_smaller(kind: str, advis
 
 
 def test_nothing_held_out_is_said() -> None:
-    assert "no rows are held out" in unknown(TokenizerConfig(), None).found
+    assert "no rows are set aside" in unknown(TokenizerConfig(), None).found
 
 
 def rows_of(texts: list[str], labels: list[str], dropped: tuple[Dropped, ...] = ()) -> dict[str, Finding]:
@@ -185,7 +192,7 @@ def test_clean_rows() -> None:
 def test_size() -> None:
     large = check_size(50, 1000, 100_001, 70_000, held_out=True)
     assert large.level == "worth knowing"
-    assert large.advice.endswith("use a smaller model or more dropout, and trust only figures on validation rows")
+    assert large.advice.endswith("use a smaller model or more dropout, and trust only figures on held-out rows")
     fitting = check_size(50, 1000, 99_999, 75_000, held_out=False)
     assert fitting.level == "good"
     assert "99,999 trained values (75% of them in the embedding table) learn from 50 rows" in fitting.found

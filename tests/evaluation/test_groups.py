@@ -66,8 +66,10 @@ def test_a_test_table_with_the_column_of_groups(models: Path, tmp_path: Path) ->
     (note,) = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", str(table)).notes[-1:]
     assert 40 < int(note.removeprefix(SAID.replace("20 groups", "110 groups"))) < 60
     without = str(written(tmp_path / "other.csv", column="writer", seed=1))
-    accuracy = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", without).metrics.accuracy
-    assert accuracy.model_dump() == of_rows(accuracy)
+    alone = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", without)
+    assert alone.metrics.accuracy.model_dump() == of_rows(alone.metrics.accuracy)
+    said = "without the groups of training (column 'author'), intervals and p count each row as independent"
+    assert [said in each.notes for each in (*found.values(), alone)] == [False, False, True]
 
 
 def test_held_out_rows_of_training(models: Path) -> None:

@@ -9,7 +9,7 @@ from glassformer.targets.parts import folder_of, part, part_of
 ASKED = {
     "audit": ("alone", "losses", "prepared", "right", "strata", "truth"),
     "evaluation": (
-        *("COUNTS_ROWS", "DOUBTED", "answered", "baselines", "explained", "in_words", "label_figures", "next_steps"),
+        *("DOUBTED", "answered", "baselines", "explained", "in_words", "label_figures", "next_steps"),
         *("notes", "readers", "truth_of", "why_not_compared"),
     ),
     "evaluation_report": ("COLUMNS", "PLAIN", "figures", "leading", "plain_cells", "sentences", "shown"),

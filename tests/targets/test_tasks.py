@@ -87,7 +87,8 @@ def test_levels_are_found_unless_each_cell_is_to_be_a_class(tmp_path: Path) -> N
         ([1, 2, 4] * 9, "number", "holds whole numbers"),
         (list(range(40)), "number", "a number"),
         ([n / 7 for n in range(30)], "number", "holds decimal numbers"),
-        (["good", "bad"] * 9, None, "holds words"),
+        (["low", "mid", "high"] * 9, None, "holds words). If they have an order, name them from the lowest to the"),
+        (["low", "mid", "high"] * 9, None, "`order='high,low,mid'`"),
         (GENRES, "several", "with '|' in between"),
     ],
 )

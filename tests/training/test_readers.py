@@ -115,7 +115,7 @@ def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_pat
     trained = train_model(Sources(train=opinions(80)), settings, out=tmp_path, observer=memory)
     assert not memory.steps
     assert not memory.epochs
-    assert "cross-fitting" not in "".join(memory.messages)
+    assert "cross-fitting: training" not in "".join(memory.messages)
     assert memory.messages[-1].endswith("No transformer was trained, so the model answers by counting")
     found = trained.metrics["readers"]
     assert (found["held_out_rows"], found["transformer_accuracy"], found["gain_in_nats"]) == (rows, None, None)
@@ -358,6 +358,7 @@ def test_a_small_table_is_cross_fitted() -> None:
     assert trained.metrics["readers"]["folds"] == 4
     assert trained.metrics["held_out_answers"]["rows"] == 40
     assert [m for m in memory.messages if m.startswith("cross-fitting")] == [
+        "cross-fitting: each of the 40 rows is held out once, in 4 parts",
         *(f"cross-fitting: training {number} of 5, without part {number} of 4" for number in range(1, 5)),
         "cross-fitting: training 5 of 5, on all rows",
     ]

@@ -32,8 +32,9 @@ class Activity:
 
     @contextmanager
     def running(self, what: str) -> Iterator[None]:
-        """Show what is being done until the end of the `with` block."""
-        self._pauses, self.hushed, self._silent_since = 0, False, time.monotonic()
+        """Show what is being done until the end of the `with` block, and how long the block has taken."""
+        self._pauses, self.hushed = 0, False
+        self._since = self._silent_since = time.monotonic()
         self.doing(what)
         self._stopped.clear()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -46,12 +47,7 @@ class Activity:
             self._erase()
 
     def doing(self, what: str) -> None:
-        """Set what is being done from now on."""
-        with self._lock:
-            self._what, self._since = what, time.monotonic()
-
-    def progress(self, what: str) -> None:
-        """Set how far it is, without restarting the seconds that are shown. Nothing is shown while this is empty."""
+        """Set what is being done from now on, or how far it is. Nothing is shown while this is empty."""
         self._what = what
 
     @contextmanager
@@ -87,7 +83,7 @@ class Activity:
 
     def _show(self) -> None:
         now = time.monotonic()
-        line = f"{self._what} ({now - self._since:.0f} s)"
+        line = f"{self._what} ({now - self._since:.0f} s so far)"
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             sys.stderr.write(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}")
             self._drawn = True

@@ -12,10 +12,10 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import FromRecipe, Learned, Measuring, Reading
 from glassformer.cli.output import (
     command_line,
+    doing,
     duration,
     print_json,
     print_table,
-    progressing,
     read_aloud,
     say,
     show,
@@ -130,7 +130,7 @@ class _LiveRuns(Live):
         count = f"{self._done}/{self._runs}"
         now = self._doing if left is None else f"{duration(left)} left  {self._doing}"
         self.move(self._done + share, self._runs, count=count, doing=now)
-        progressing(f"{count} runs done, {now}")
+        doing(f"{count} runs done, {now}")
 
     def on_done(self, run: VariantRun, name: str) -> None:
         self._done += 1

@@ -7,7 +7,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import DataDir, Json
-from glassformer.cli.output import print_json, progressing, say, show
+from glassformer.cli.output import doing, print_json, say, show
 
 app = typer.Typer(help="List the known data sets, or download one.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -73,7 +73,7 @@ def get(
 
         def on_progress(done: int, total: int | None) -> None:
             view.move(done, total, name=name)
-            progressing(f"{name}: {done:,} bytes")
+            doing(f"{name}: {done:,} bytes")
 
         folder = download(
             name,

@@ -17,7 +17,7 @@ from glassformer.cli.options import (
     Settings,
     Tuned,
 )
-from glassformer.cli.output import doing, duration, model_in_words, print_json, progressing, say, show
+from glassformer.cli.output import doing, duration, model_in_words, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, student, table, tables
 
@@ -91,7 +91,7 @@ def distil(
             device=target,
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, target, view.line),
-            on_progress=lambda share: progressing(f"the teacher answers, {share:.0%}"),
+            on_progress=lambda share: doing(f"the teacher answers, {share:.0%}"),
         )
     if table is not None and table.source == from_whom.rows.data.source:
         say("the teacher learned these labels, so figures about them are too good: measure the student on other rows")

@@ -16,7 +16,6 @@ from glassformer.cli.output import (
     command_line,
     doing,
     print_table,
-    progressing,
     say,
     show,
     write_json,
@@ -82,7 +81,7 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
 
         def on_progress(share: float) -> None:
             view.move(share, 1.0)
-            progressing(f"answering, {share:.0%}")
+            doing(f"answering, {share:.0%}")
 
         def tell(what: str) -> None:
             view.end()

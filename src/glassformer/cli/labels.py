@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
-from glassformer.cli.output import beginning, doing, one_line, print_json, progressing, read_aloud, say, show
+from glassformer.cli.output import beginning, doing, one_line, print_json, read_aloud, say, show
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_new, check_out, write_answers
 from glassformer.data.wording import counted
@@ -98,7 +98,7 @@ def labels(
     from glassformer.prediction.answer_files import Columns
 
     check = check_table(truth, test_table, on_progress=_on_progress)
-    progressing("")
+    doing("")
     filled = check.to_fill_in(prefill=prefill)
     with write_answers(out, "plain", table=out, like=_like(data), safe=safe_csv) as write:
         write(filled, Columns(filled.select()))
@@ -225,7 +225,7 @@ def _like(data: str) -> Delimited:
 def _on_progress(what: str, share: float) -> None:
     if share == 0:
         doing(what)
-    progressing(f"{what}, {share:.0%}")
+    doing(f"{what}, {share:.0%}")
 
 
 def _document(check: LabelCheck, truth: Truth, out: Path) -> dict[str, Any]:
@@ -262,13 +262,14 @@ def _gain_document(gain: Gain) -> dict[str, float]:
 
 def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
     from glassformer.labels.findings import DOUBTFUL, OF_LABELS, WHYS
+    from glassformer.labels.learning_curve import fewest_rows
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
     show(f"Each row was answered by counting, which had not seen it or near copies. {truth.agreement_in_words(check)}")
     if check.knows_nothing:
         show(
             f"This model is not clearly better than always giving {truth.one_answer}, so it cannot tell which rows are "
-            "wrong: add rows, or check that the texts say what you want to learn."
+            "wrong, nor what more rows would bring: add rows, or check that the texts say what you want to learn."
         )
     elif check.knows_little:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
@@ -285,6 +286,10 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
             show(f"  {estimate}")
     if check.curve is not None:
         _show_curve(check.curve)
+    elif not check.knows_nothing:
+        show(
+            f"\nmore labels: what they would bring cannot be told of fewer than {fewest_rows(len(check.labels)):,} rows"
+        )
 
 
 def _show_curve(curve: LearningCurve) -> None:

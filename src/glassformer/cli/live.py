@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
-from glassformer.cli.output import doing, duration, one_line, progressing, say, without_control
+from glassformer.cli.output import doing, duration, one_line, say, without_control
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -123,15 +123,15 @@ class LiveView(Live):
         """Move the bar."""
         self._speed = f"{report.speed:,.0f} {report.unit}/s"
         accuracy = "" if report.accuracy is None else f"  accuracy {report.accuracy:.0%}"
-        left = ("at most " if report.at_most else "") + duration(report.seconds_left)
-        figures = f"loss {report.loss:.3f}{accuracy}  {left} left"
+        left = f"  {duration(report.seconds_left)} left" if report.foresees else ""
+        figures = f"loss {report.loss:.3f}{accuracy}{left}"
         if is_wide():
             figures += f"  {self._speed}  padding {report.padding:.0%}"
         epoch = f"epoch {report.epoch}/{report.epochs}"
         if report.trainings > 1:
             epoch = f"training {report.training}/{report.trainings} {epoch}"
         self.move(report.step_of_epoch, report.steps_per_epoch, epoch=epoch, figures=figures)
-        progressing(f"{epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
+        doing(f"{epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
 
     def on_message(self, text: str) -> None:
         """Show a message of the library. The reader that is fitted is named until the next step."""
@@ -176,7 +176,7 @@ class SteeringView(Live):
         )
         self._sample = sample
         self.move(row["update"], self._rounds, figures=self._figures)
-        progressing(f"round {row['update']:.0f} of {self._rounds}: {self._figures}")
+        doing(f"round {row['update']:.0f} of {self._rounds}: {self._figures}")
 
     def on_message(self, text: str) -> None:
         """Show an evaluation on held-out prompts, the figures of the last round, and one of its texts."""

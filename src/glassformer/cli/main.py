@@ -17,7 +17,7 @@ from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import add_hint
 from glassformer.cli.options import expanded
-from glassformer.cli.output import insist, one_line, open_streams, progressing, say_error, show
+from glassformer.cli.output import doing, insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
 from glassformer.data.stopping import watched_signals
@@ -137,7 +137,7 @@ def _check_arguments() -> None:
         if (begin := argument.find("://")) > 0:
             from glassformer.data.addresses import watch, without_password
 
-            watch(progressing)
+            watch(doing)
             with suppress(UsageError):  # whatever reads it says what is wrong
                 without_password(argument[:begin].rpartition("=")[2] + argument[begin:])
 

@@ -48,13 +48,8 @@ def open_streams() -> None:
 
 
 def doing(what: str) -> None:
-    """Set what the command does from now on. It is shown if it takes long."""
+    """Set what the command does from now on, or how far it is. It is shown if it takes long, and not empty."""
     ACTIVITY.doing(one_line(without_control(as_named(what))))
-
-
-def progressing(how_far: str) -> None:
-    """Set how far the command is. If this is empty, nothing is shown."""
-    ACTIVITY.progress(one_line(without_control(as_named(how_far))))
 
 
 def hush() -> None:

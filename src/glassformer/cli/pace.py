@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.output import duration, progressing
+from glassformer.cli.output import doing, duration
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +37,11 @@ class Pace:
     def begin(self, size: int = 0) -> None:
         """Begin a batch of this size, in the unit of `total`."""
         self._size, self._begun = size, self._clock()
-        progressing(self.words(0.0))
+        doing(self.words(0.0))
 
     def on_progress(self, share: float) -> None:
         """Show that this share of the batch is done."""
-        progressing(self.words(share))
+        doing(self.words(share))
 
     def end(self, rows: int) -> None:
         """End the batch. Nothing is shown until the next one."""
@@ -49,7 +49,7 @@ class Pace:
         self._rows += rows
         self._read += self._size
         self._size, self._begun = 0, self._clock()
-        progressing("")
+        doing("")
 
     def words(self, share: float) -> str:
         """Return for example `answering: 12,288 rows, 1,200/s, 1 min 15 s left`."""

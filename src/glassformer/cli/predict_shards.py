@@ -16,7 +16,6 @@ from glassformer.cli.output import (
     duration,
     insist,
     print_json,
-    progressing,
     say,
     say_note,
     show,
@@ -114,7 +113,7 @@ def predict_shards(
     def on_progress(progress: Progress) -> None:
         nonlocal rows
         rows = progress.rows
-        progressing(words(progress, time.monotonic() - begun))
+        doing(words(progress, time.monotonic() - begun))
 
     try:
         bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=on_progress, on_note=say_note)
@@ -122,7 +121,7 @@ def predict_shards(
         again = command_line(leave_out="--overwrite")
         insist(f"stopped; finished shards are kept in {out}. Continue with:\n  {again}")
         raise Stopped(error) from error
-    progressing("")
+    doing("")
     _warn(bulk, shards)
     bulk.check()
     target = predictor.trained.config.target

@@ -10,7 +10,7 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import Measuring
-from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
+from glassformer.cli.output import command_line, doing, duration, print_json, print_table, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.data.locks import only_writer
@@ -113,7 +113,7 @@ class LiveTable(Live):
         share = ((report.epoch - 1) + report.step_of_epoch / report.steps_per_epoch) / report.epochs
         now = f"{self._doing}, epoch {report.epoch}: loss {report.loss:.3f}"
         self.move(self._done + share, doing=now)
-        progressing(now)
+        doing(now)
 
     def on_epoch(self, row: dict[str, float]) -> None: ...
 

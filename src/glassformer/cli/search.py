@@ -15,10 +15,10 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed
 from glassformer.cli.output import (
     command_line,
+    doing,
     duration,
     print_json,
     print_table,
-    progressing,
     read_aloud,
     say,
     show,
@@ -147,7 +147,7 @@ class LiveSearch(Live):
     def on_share(self, share: float) -> None:
         gone, all_of_it = time.perf_counter() - self._began, 60 * self._minutes
         self.move(min(gone, all_of_it), all_of_it, minutes=f"{self._minutes:g}", doing=f"{share:.0%} {self._doing}")
-        progressing(f"{share:.0%} of {self._doing}")
+        doing(f"{share:.0%} of {self._doing}")
 
     def on_done(self, run: TrialRun, name: str) -> None:
         loss = f"failed: {run.failed}" if run.loss is None else f"loss {run.loss:.4f}"

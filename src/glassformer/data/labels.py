@@ -11,11 +11,12 @@ import polars as pl
 from glassformer.data.column_kinds import is_near_unique, kind_of
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
-from glassformer.data.wording import counted, listed
+from glassformer.data.wording import counted, in_option, listed
 from glassformer.errors import UsageError, brief_value, quoted
 
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
 LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
+_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,11 +158,17 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
         if odd := next((name for name in names if _number(name) is None), None):
             raise UsageError(
                 f"{place}: the label {quoted(odd)} (row {rows[odd]}) is not a number, so the order of the classes is "
-                "not known. Give it, the lowest first: `order='bad,fair,good'`"
+                f"not known; {how_to_order(names)}"
             )
         return names
     check_order(order, {label: f"row {row}" for label, row in rows.items()}, "row", f"{place}: ", UsageError)
     return order
+
+
+def how_to_order(names: Sequence[str]) -> str:
+    """Say how the order of these labels is given."""
+    some = ",".join([*map(in_option, names[:_MOST_SHOWN]), *(["…"] if names[_MOST_SHOWN:] else [])])
+    return f"name them from the lowest to the highest (here by the alphabet): `order={some!r}`"
 
 
 def check_order(order: Sequence[str], first: Mapping[str, str], unit: str, place: str, error: type[UsageError]) -> None:

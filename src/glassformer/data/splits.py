@@ -28,7 +28,7 @@ class ValidationConfig(BaseModel):
 
     fraction: float | None = Field(default=0.1, ge=0, le=0.5)
     """Share of the training rows that is held out, from 0 to 0.5. Each class keeps its proportion. With 0 or None
-    nothing is held out, and the last epoch is kept."""
+    no rows are set aside, and the last epoch is kept."""
     file: Source | None = None
     """File of your own validation rows. They replace the share of the training rows."""
     group: str | None = None
@@ -37,7 +37,7 @@ class ValidationConfig(BaseModel):
     time: str | None = None
     """Column with the date of each row. The latest rows are held out, also of a small table, and no row is drawn."""
     min_rows: int = Field(default=2_000, ge=0, le=10**9)
-    """Fewest rows of a training table that is split, from 0 on. Of a smaller table nothing is held out, and the
+    """Fewest rows of a training table that is split, from 0 on. Of a smaller table no rows are set aside, and the
     readers are cross-fitted instead. For a transformer alone the default is 200."""
 
     @model_validator(mode="after")
@@ -96,10 +96,10 @@ def make_splits(
         train = train.without(validation.frame["text"], "duplicate of a validation text")
         notes.append(f"validation: {counted(validation.frame.height, 'row')} of {validation.source}")
     elif not config.fraction:
-        notes.append("validation: nothing is held out (validation.fraction is 0)")
+        notes.append("validation: no rows are set aside (validation.fraction is 0)")
     elif train.frame.height < config.min_rows and config.time is None:
         notes.append(
-            f"validation: nothing is held out, {counted(train.frame.height, 'row is', 'rows are')} fewer than "
+            f"validation: no rows are set aside, as {counted(train.frame.height, 'row is', 'rows are')} fewer than "
             f"validation.min_rows = {config.min_rows}"
         )
     else:

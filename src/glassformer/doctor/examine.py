@@ -147,6 +147,7 @@ def _check_texts(
     sources: Sources, prepared: Prepared, bench: Bench, limits: list[str]
 ) -> tuple[list[Finding], Histogram, TokenReport]:
     recipe, splits, tokenizer, init = prepared.recipe, prepared.splits, prepared.tokenizer, prepared.init
+    alone = not recipe.model.beside
     store, held_out = bench.data.train, splits.validation
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
     widest = None if init is None else init.model.max_seq_len
@@ -164,11 +165,11 @@ def _check_texts(
         held_out=held_out is not None,
         kind=recipe.tokenizer.kind if init is None else "pretrained",
     )
+    unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, alone=alone)
     findings = [
         *bench.check_truth(sources, prepared),
         length,
-        check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
-        by_label,
+        *([] if recipe.training.without_transformer else [unknown, by_label]),
         *check_languages(sources.train),
         *check_rows(bench.by_value(sources.train), splits, bench.target),
         check_size(
@@ -180,7 +181,7 @@ def _check_texts(
                 for each in bench.model.parameters()
                 if each.ndim == 2 and len(each) == tokenizer.vocab_size
             ),
-            held_out=held_out is not None,
+            held_out=held_out is not None or not alone,  # otherwise the rows are cross-fitted
             from_weights=bench.from_weights,
         ),
     ]

@@ -141,17 +141,19 @@ def check_unknown(
     rows: IntArray,
     *,
     learned: bool = True,
+    alone: bool = True,
 ) -> Finding:
     """Measure the share of unknown tokens in held-out texts, from which the vocabulary was not learned.
 
     Args:
+        alone: whether the transformer has no other reader beside it. Others do not read its tokens.
         learned: whether the vocabulary was learned from the training rows. If not, it came with the weights.
     """
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
     check = "unknown words"
     if held_out is None:
         share, shown = own, ""
-        found = f"{percent(own)} of the training tokens are unknown; no rows are held out to show it for new texts"
+        found = f"{percent(own)} of the training tokens are unknown; no rows are set aside to show it for new texts"
     else:
         texts = held_out.frame["text"][rows].to_list()
         store = TokenStore.in_memory(tokenizer.encode(texts))
@@ -166,14 +168,15 @@ def check_unknown(
     found += f"; most frequent: {shown}" if shown else ""
     if share <= _SOME_UNKNOWN:
         return Finding(check=check, level="good", found=found)
-    level: Level = "problem" if share > _MANY_UNKNOWN else "worth knowing"
+    level: Level = "problem" if share > _MANY_UNKNOWN and alone else "worth knowing"
+    only = "" if alone else "if the transformer answers, "
     if not learned:
-        advice = "other weights, or training from scratch, may suit these texts better"
+        advice = f"{only}other weights, or training from scratch, may suit these texts better"
         return Finding(check=check, level=level, found=found, advice=advice)
     full = config.kind != "byte" and tokenizer.vocab_size >= config.vocab_size
     larger = f"more entries than {config.vocab_size:,} (`tokenizer.vocab_size=`), " if full else ""
     pieces = "pieces of words" if config.kind == "word" else "pieces of bytes"
-    advice = f"try {larger}{pieces} (`tokenizer.kind='bpe'`, which knows every word)" + (
+    advice = f"{only}try {larger}{pieces} (`tokenizer.kind='bpe'`, which knows every word)" + (
         " or `tokenizer.min_frequency=1`" if config.min_frequency > 1 else ""
     )
     return Finding(check=check, level=level, found=found, advice=advice)
@@ -220,7 +223,7 @@ def check_size(
     """Compare the number of trained values with the number of training tokens.
 
     Args:
-        held_out: whether there are validation rows, which show when the model learns rows by heart.
+        held_out: whether rows are held out, which show when the model learns rows by heart.
     """
     found = (
         f"{parameters:,} trained values ({percent(embedding / max(parameters, 1))} of them in the embedding table) "
@@ -228,7 +231,7 @@ def check_size(
     )
     if parameters > _MANY_PARAMETERS * tokens:
         smaller = "freeze blocks (`training.freeze=`)" if from_weights else "use a smaller model or more dropout"
-        trust = "trust only figures on validation rows"
+        trust = "trust only figures on held-out rows"
         if not held_out:
             trust = "trust only what `evaluate` measures on another table, because no rows are held out here"
         advice = f"the model can learn these rows by heart: {smaller}, and {trust}"

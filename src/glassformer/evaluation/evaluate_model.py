@@ -22,7 +22,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, other_columns, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.baselines import run_baseline
 from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import Side, drift_table, some_rows
@@ -120,15 +120,20 @@ def read_measured(
     for setting in (name for name, value in asked.items() if value):
         config.target.check_labels(f"`{setting}=`")
     remembered = config.remembered
-    return read_like_training(
+    group = remembered.recipe.validation.group
+    table = read_like_training(
         data,
         remembered.read_as,
         data_dir,
         replace(options, fold_labels=options.fold_labels or remembered.fold_labels),
         labels=config.target.names or (),
         inputs=(reader or config).inputs,
-        group=remembered.recipe.validation.group,
+        group=group,
     )
+    if group is None or data in KNOWN or "group" in table.frame.columns:
+        return table
+    alone = f"without the groups of training (column {quoted(group)}), intervals and p count each row as independent"
+    return replace(table, notes=(*table.notes, alone))
 
 
 def measure_model(
@@ -262,8 +267,7 @@ def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Tab
     notes = []
     if both := shared(measured, train):
         whose = "the training of its teacher" if "teacher" in trained.config.data else "training"
-        effect = effect_of(both, measured, trained.config)
-        notes.append(f"{counted_of(both, measured)} also in {whose}; {effect}")
+        notes.append(f"{counted_of(both, measured)} also in {whose}; {effect_of(both, measured)}")
     if validation is None:
         return train, notes
     if both := shared(measured, validation):

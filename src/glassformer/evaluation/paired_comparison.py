@@ -73,7 +73,7 @@ def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | Non
     number = shared(table, seen.train, *([] if seen.validation is None else [seen.validation]))
     if not number:
         return []
-    said = f"{counted_of(number, table)} also training or validation texts; {effect_of(number, table, config)}"
+    said = f"{counted_of(number, table)} also training or validation texts; {effect_of(number, table)}"
     return [f"{folder}: {said}"]
 
 

@@ -293,6 +293,11 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
     raw = read_json(path)
     found = str(raw.get("format")) if isinstance(raw, dict) else ""
     if not isinstance(raw, dict) or found not in KINDS:
+        if isinstance(raw, dict) and "model_type" in raw:
+            raise UsageError(
+                f"{path.parent} is a folder for the library transformers; name the model folder that it was exported "
+                f"from, or train a model that starts from it (`init='hf:{path.parent}'`)"
+            )
         raise UsageError(
             f"{path.parent} is not a glassformer model folder: its config.json was written by another program"
         )

@@ -13,6 +13,7 @@ from glassformer.data.addresses import local_path
 from glassformer.data.column_kinds import kind_of
 from glassformer.data.columns import Wanted, find_columns
 from glassformer.data.known import KNOWN, check_source
+from glassformer.data.labels import how_to_order, in_order
 from glassformer.data.several_labels import SEPARATORS, json_list
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import first_rows, tidy_values
@@ -83,7 +84,9 @@ def _by_content(source: SourceConfig, values: pl.Series, place: str) -> Found:
     values = tidy_values(values).drop_nulls()
     kind = kind_of(values)
     if kind not in ("whole numbers", "decimal numbers"):
-        return Found(source, f"task: classes ({place} holds {kind}). `task='ordered'` learns their order too")
+        names = in_order(values.cast(pl.String).unique().to_list())
+        hint = f". If they have an order, {how_to_order(names)}" if len(names) <= MOST_STEPS else ""
+        return Found(source, f"task: classes ({place} holds {kind}){hint}")
     distinct = sorted({float(value) for value in values.unique() if _is_number(value)})
     if kind == "whole numbers" and distinct == [0.0, 1.0]:
         return Found(source, f"task: classes ({place} holds 0 and 1). `task='number'` learns a number")

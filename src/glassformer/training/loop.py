@@ -87,9 +87,9 @@ class StepReport:
     trainings: int = 1
 
     @property
-    def at_most(self) -> bool:
-        """Whether the run may take less than `seconds_left`: cross-fitting may end before its last training."""
-        return self.training < self.trainings
+    def foresees(self) -> bool:
+        """Whether `seconds_left` has a basis: the first of several trainings shows whether others follow it."""
+        return self.training > 1 or self.trainings == 1
 
 
 class Observer(Protocol):

@@ -24,10 +24,10 @@ class ProgressLine:
         done = report.step_of_epoch / report.steps_per_epoch
         bar = ("█" * round(done * _WIDTH)).ljust(_WIDTH, "░")
         minutes, seconds = divmod(round(report.seconds_left), 60)
+        left = f", {minutes}:{seconds:02d} left" if report.foresees else ""
         which = f"training {report.training}/{report.trainings} " if report.trainings > 1 else ""
         epoch = f"{which}epoch {report.epoch}/{report.epochs}"
-        most = "at most " if report.at_most else ""
-        line = f"{epoch} {bar} loss {report.loss:.3f}, {most}{minutes}:{seconds:02d} left"
+        line = f"{epoch} {bar} loss {report.loss:.3f}{left}"
         self._write("\r" + line.ljust(self._length))
         self._length = len(line)
 

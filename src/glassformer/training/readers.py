@@ -229,7 +229,9 @@ def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[li
             f"the {len(same):,} rows repeat {counted(len(np.unique(same)), 'text')}, so held-out rows repeat texts "
             "that were learned; the accuracy below is that of texts seen before"
         )
-    return folds_of(labels, seed=prepared.recipe.training.seed, groups=groups, texts=same), groups
+    folds = folds_of(labels, seed=prepared.recipe.training.seed, groups=groups, texts=same)
+    observer.on_message(f"cross-fitting: each of the {len(same):,} rows is held out once, in {len(folds)} parts")
+    return folds, groups
 
 
 def _fitted(

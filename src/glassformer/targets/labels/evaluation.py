@@ -54,8 +54,6 @@ from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
-COUNTS_ROWS = True
-"""Whether the leading figure is a share of the rows."""
 DOUBTED = ("label_doubts", DoubtfulRows[DoubtfulLabel])
 """The field of the evaluation with doubtful rows, and their record."""
 next_steps, explained = label_steps, explain_worst

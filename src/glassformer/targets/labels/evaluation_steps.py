@@ -64,4 +64,4 @@ def _label_more(evaluation: LabelEvaluation, config: FolderConfig) -> NextStep |
     command, rows = labels_command(config), evaluation.data.training_rows or 0
     if command is None or rows < fewest_rows(len(evaluation.class_names)) or evaluation.metrics.accuracy.value == 1:
         return None
-    return NextStep(text="Find out what more labelled rows would bring.", command=command)
+    return NextStep(text="Find out what more labelled rows would bring to counting.", command=command)

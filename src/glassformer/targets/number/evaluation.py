@@ -48,7 +48,6 @@ from glassformer.targets.number.evaluation_rules import MeasuredRules, measure_n
 from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.target import Number, number_of
 
-COUNTS_ROWS = False
 DOUBTED = ("doubts", DoubtfulRows[DoubtfulNumber])
 ASKED = (0.8, 0.9, 0.95)
 WORST_ERRORS, MOST_POINTS = 20, 1_000
