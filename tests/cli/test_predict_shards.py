@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -73,6 +74,24 @@ def test_notes_beside_the_shards_are_left_out_and_named(reviews: Trained, tmp_pa
     said = predict(reviews, shards, out)
     assert said.err.count("left out: 'README.md', which is no table") == 1
     assert answers(out)["id"].to_list() == list(range(6))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_shard_that_changes_after_its_rows_were_read_has_no_answers(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Its checksum would be the one of other rows, which a later run would take for answered."""
+    shards, out = write_shards(tmp_path / "shards", 2, 3, kind), tmp_path / "answers"
+    write_answers = prediction_shards._write_answers
+
+    def overwritten(*args: Any) -> Any:
+        counts, shard = write_answers(*args), shards / f"part-001.{kind}"
+        shard.write_bytes(shard.read_bytes().replace(b"film", b"song"))
+        return counts
+
+    monkeypatch.setattr(prediction_shards, "_write_answers", overwritten)
+    misused(predict(reviews, shards, out), "1 shard has no answers, of 2", f"part-001.{kind} changed while it was read")
+    assert answers(out)["id"].to_list() == [0, 1, 2]
 
 
 def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path) -> None:
