@@ -356,7 +356,7 @@ def _check_names(files: Sequence[Path]) -> None:
             )
         if half_of_pair(path.name) is not None:  # as Python reads a byte that is no UTF-8
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is not UTF-8; rename the file")
-        if len(os.fsencode(aside_of(Path(answers_name(path))).name)) > LONGEST_NAME:
+        if len(os.fsencode(answers_name(path))) > LONGEST_NAME:
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is too long for its answers; shorten it")
 
 
