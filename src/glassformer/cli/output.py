@@ -23,6 +23,7 @@ from glassformer.errors import GlassformerError, as_named
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from glassformer.data.documents import Documents
     from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
@@ -132,6 +133,13 @@ def announce(what: str) -> None:
 def say_note(note: str) -> None:
     """Write what was found in a table or a text, with the settings in it as flags."""
     say(as_flags(note))
+
+
+def say_notes_of(texts: Iterable[Documents]) -> None:
+    """Write what was found in sources of texts without labels."""
+    for each in texts:
+        for note in each.notes:
+            say_note(f"{each.source}: {note}")
 
 
 def insist(text: str) -> None:
