@@ -26,6 +26,7 @@ MIXED: dict[str, list[Any]] = {
     "mended-a-time-first": [dt.datetime(2020, 1, 1), SECRET],
     "a-date-last": [SECRET, dt.date(2020, 1, 1)],
     "truth": [SECRET, True],
+    "mended-a-large-decimal": [decimal.Decimal("1e400")],
     "decimals": [decimal.Decimal("1.5"), SECRET],
     "words-of-numpy": [np.str_("good"), SECRET],
     "categories": list(pd.Categorical(["good", SECRET])),
@@ -37,6 +38,8 @@ REFUSED: dict[str, list[Any]] = {
     "bytes-beside-a-text": [SECRET, b"good"],
     "lists": [["good"], ["bad"]],
     "half-of-a-pair": [SECRET, "\ud800"],
+    "mended-no-float": [SECRET, 10**400],
+    "mended-of-5,000-digits": [1, 10**5_000],
 }
 NO_FRAMES: dict[str, Any] = {
     "mended-none": None,

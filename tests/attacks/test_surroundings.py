@@ -64,6 +64,24 @@ def test_variables_of_python(name: str) -> None:
     answered(outcome, "there is no folder gr")
 
 
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0"}
+"""Python then reads and writes ASCII."""
+
+
+@mended
+def test_names_and_labels_in_a_locale_of_ascii(tmp_path: Path) -> None:
+    said = python("verify", NAME, variables=ASCII)
+    answered(said, f"argument 2, '{NAME}', cannot be read in this locale", "set LC_ALL=C.UTF-8")
+    for name in ("größe", "übel"):
+        (tmp_path / "texts" / name).mkdir(parents=True)
+        for number in range(9):
+            (tmp_path / "texts" / name / f"ä{number}.txt").write_text(f"{name} {number}", encoding="utf-8")
+    flags = ("--set", "training.epochs=0", "--set", "model.body=none")
+    said = python("train", str(tmp_path / "texts"), "--out", str(tmp_path / "model"), *flags, variables=ASCII)
+    assert said.code == 0, said.err
+    assert "2 labels: 'größe' 9, 'übel' 9" in said.err
+
+
 OURS: dict[str, dict[str, str]] = {
     "home-is-a-file": {"HOME": "/etc/passwd", "XDG_CACHE_HOME": ""},
     "home-is-nowhere": {"HOME": "/nonexistent/home", "XDG_CACHE_HOME": ""},

@@ -33,6 +33,7 @@ def test_a_student_is_a_model_like_any_other(reviews: Trained, texts: Path, tmp_
     out = tmp_path / "my student"
     said = distil(reviews.folder, out, texts, "--labelled", reviews.table)
     assert said.code == 0, said.err
+    assert f"{texts}: 300 lines\n" in said.err
     assert f"data: {reviews.table} and {texts}, 477 texts to learn from" in said.err
     found = re.search(r"held out: 53 texts, (\d+) of them with a label", said.err)
     assert found

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -73,6 +74,24 @@ def test_notes_beside_the_shards_are_left_out_and_named(reviews: Trained, tmp_pa
     said = predict(reviews, shards, out)
     assert said.err.count("left out: 'README.md', which is no table") == 1
     assert answers(out)["id"].to_list() == list(range(6))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_shard_that_changes_after_its_rows_were_read_has_no_answers(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Its checksum would be the one of other rows, which a later run would take for answered."""
+    shards, out = write_shards(tmp_path / "shards", 2, 3, kind), tmp_path / "answers"
+    write_answers = prediction_shards._write_answers
+
+    def overwritten(*args: Any) -> Any:
+        counts, shard = write_answers(*args), shards / f"part-001.{kind}"
+        shard.write_bytes(shard.read_bytes().replace(b"film", b"song"))
+        return counts
+
+    monkeypatch.setattr(prediction_shards, "_write_answers", overwritten)
+    misused(predict(reviews, shards, out), "1 shard has no answers, of 2", f"part-001.{kind} changed while it was read")
+    assert answers(out)["id"].to_list() == [0, 1, 2]
 
 
 def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path) -> None:
@@ -340,15 +359,25 @@ def test_answers_are_not_replaced_by_those_to_a_shard_of_another_name(reviews: T
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [(b"caf\xe9.csv", "is not UTF-8"), (b"a" * 250 + b".csv", "is too long for its answers")]
+    ("name", "said"), [(b"caf\xe9.json", "is not UTF-8"), (b"a" * 250 + b".json", "is too long for its answers")]
 )
 def test_a_name_that_answers_cannot_have_is_said_before_any_shard(
     reviews: Trained, tmp_path: Path, name: bytes, said: str
 ) -> None:
-    shards = write_shards(tmp_path / "shards", 1, 1, "csv")
-    (shards / os.fsdecode(name)).write_text("text\ngood\n", encoding="utf-8")
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for each in (name, b"a" + name[-5:]):  # the odd one is not the first
+        (shards / os.fsdecode(each)).write_text('{"text": "good"}\n', encoding="utf-8")
     misused(predict(reviews, shards, tmp_path / "answers"), said, "the file" if b"caf" in name else "shorten it")
     assert not (tmp_path / "answers").exists()
+
+
+def test_a_shard_may_have_the_longest_name_of_a_file(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "answers"
+    shards.mkdir()
+    (shards / ("a" * 251 + ".csv")).write_text("text\ngood\n", encoding="utf-8")
+    assert predict(reviews, shards, out).code == 0
+    assert answers(out)["text"].to_list() == ["good"]
 
 
 def test_a_damaged_manifest_is_told(reviews: Trained, tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def test_word_vectors_are_continued_on_unlabelled_texts(
     for out, settings in (("english", ()), ("own", ("--set", "model.body=own"))):
         said = add(reviews, more, tmp_path / out, *given, *settings, "--epochs", "1")
         assert said.code == 0, said.err
+        assert f"{tmp_path / 'u.txt'}: 2 lines\n" in said.err
         assert json.loads((tmp_path / out / "config.json").read_text())["data"]["body"]["unlabelled_texts"] == 2
         assert json.loads((tmp_path / out / "readers" / "body" / "words.json").read_text())["body"] == out
         assert "also read texts without labels" not in said.err

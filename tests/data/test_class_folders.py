@@ -1,3 +1,4 @@
+import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -107,6 +108,12 @@ def test_other_archives_of_texts_are_refused(names: tuple[str, ...], tmp_path: P
 def test_other_folders_of_folders_are_refused(tmp_path: Path, texts: dict[str, str | bytes]) -> None:
     with pytest.raises(UsageError, match="a folder that holds a folder of text files for each class"):
         read_table(write(tmp_path, texts))
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, {os.fsdecode(b"caf\xe9/1.txt"): "a", "other/1.txt": "b"})
+    with pytest.raises(UsageError, match=r"the name 'caf.*/1\.txt' is not UTF-8; rename the file or folder"):
+        read_table(tmp_path)
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:

@@ -61,6 +61,32 @@ def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(tmp
     assert set(tmp_path.iterdir()) == {running, elsewhere, tmp_path / "a.txt", tmp_path / "out"}
 
 
+@pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "a" * 230, "a" * 151])
+def test_names_as_long_as_they_may_be(tmp_path: Path, name: str) -> None:
+    """The hidden name is longer than the one that it stands for."""
+    for written in ("before", "after"):
+        with written_aside(tmp_path / name) as file:
+            file.write_text(written)
+        assert [path.read_text() for path in tmp_path.iterdir()] == [written]
+    (tmp_path / name).unlink()
+    for written in ("before", "after"):
+        with folder_written_aside(tmp_path / name) as folder:
+            (folder / written).touch()
+        assert [path.name for path in tmp_path.rglob("*")] == [name, written]
+    assert len({aside_of(tmp_path / (name[:-1] + last)) for last in "xyz"}) == 3
+
+
+def test_folders_above_one_that_was_not_written_go_again(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    for place in ("a/b/c", "mine/b/c"):
+        with pytest.raises(ZeroDivisionError), folder_written_aside(tmp_path / place) as folder:
+            (folder / "half").write_text(str(1 // 0))
+    assert [*tmp_path.rglob("*")] == [tmp_path / "mine"]
+    with folder_written_aside(tmp_path / "a/b/c") as folder:
+        (folder / "whole").touch()
+    assert (tmp_path / "a/b/c/whole").exists()
+
+
 def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     aside_of(tmp_path / "a.txt").symlink_to(tmp_path / "mine")

@@ -3,6 +3,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
+from glassformer.data.in_memory_rows import learned_rows
 from glassformer.data.inputs import (
     BEGIN,
     SEPARATOR,
@@ -148,6 +149,16 @@ def test_a_row_that_cannot_be_read_is_refused(row: object, words: str) -> None:
     with pytest.raises(InputError) as error:
         BOTH.compose(row)
     assert words in error.value.message
+
+
+@pytest.mark.parametrize("digits", [309, 5_000])
+@pytest.mark.parametrize("column", ["price", "shop"])
+def test_whole_numbers_that_no_float_holds_are_refused(column: str, digits: int) -> None:
+    """Python does not write those of more than 4,300 digits."""
+    with pytest.raises(InputError, match=rf"the value of '{column}' is .*, too large for a number"):
+        BOTH.compose({**ROW, column: 10**digits})
+    with pytest.raises(InputError, match=r"a value is .*, too large for a number"):
+        learned_rows([{"text": "a", "n": 10**digits}], "text", "n")
 
 
 def test_a_line_of_json_is_a_row() -> None:

@@ -82,6 +82,8 @@ def test_groups_stay_whole() -> None:
     assert "of 37 groups of 'film'" in splits.notes[-1]
     few = make_splits(table, ValidationConfig(group="film"), seed=5)
     assert few.notes[-1] == "37 groups of 'film' stay whole"
+    one = make_splits(many(50, n_groups=1), ValidationConfig(group="film"), seed=5)
+    assert one.notes[-1] == "all rows are of one group of 'film', so figures may be too good"
     by_row = replace(table, frame=table.frame.with_columns(group=pl.col("row").cast(pl.String)))
     alone = make_splits(by_row, ValidationConfig(group="film"), seed=5)
     assert alone.notes[-1] == "each row has its own value of 'film', so the groups change nothing"

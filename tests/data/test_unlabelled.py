@@ -6,6 +6,9 @@ import pytest
 from glassformer.data.documents import Documents, admitted, read_unlabelled
 from glassformer.data.inputs import BEGIN, END
 from glassformer.errors import UsageError
+from glassformer.prediction.folder_names import RECORD_FILE
+from glassformer.prediction.model_folder import save_model
+from tests.prediction.samples import small_trained_model
 
 
 def documents(*texts: str, source: str = "more.txt") -> Documents:
@@ -81,6 +84,21 @@ def test_a_folder_gives_one_text_per_file(tmp_path: Path) -> None:
     read = read_unlabelled(str(folder))
     assert read.texts.to_list() == ["first paragraph\n\nsecond paragraph\n", "deeper"]
     assert read.source == str(folder)
+
+
+def test_models_among_the_texts_are_left_out(tmp_path: Path) -> None:
+    folder, trained = tmp_path / "texts", small_trained_model()
+    folder.mkdir()
+    (folder / "a.txt").write_text("a text")
+    save_model(folder / "model", trained, card="the card")
+    for name in (RECORD_FILE, "README.md"):
+        (folder / "below" / "web").mkdir(parents=True, exist_ok=True)
+        (folder / "below" / "web" / name).write_text("{}")
+    read = read_unlabelled(str(folder))
+    assert read.texts.to_list() == ["a text"]
+    assert read.notes == ("1 text file", "left out: 'below/web', 'model', which are models")
+    with pytest.raises(UsageError, match=r"model holds a model; name a folder of text files"):
+        read_unlabelled(str(folder / "model"))
 
 
 def test_a_table_with_the_column_of_the_training_table(tmp_path: Path) -> None:

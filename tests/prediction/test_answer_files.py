@@ -10,7 +10,7 @@ import pytest
 from glassformer.data.formats.format import Delimited
 from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
-from glassformer.prediction.answer_files import Columns, json_answers, refuse_taken, rows_of, texts_in
+from glassformer.prediction.answer_files import Columns, answer_file, json_answers, refuse_taken, rows_of, texts_in
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model
 
@@ -94,3 +94,25 @@ def test_rows_of_json_are_never_those_of_other_answers(tmp_path: Path) -> None:
     assert rows == [{"n": n, "deep": [n, None]} for n in (0, 2, 4, 5)]
     assert list(rows_of(frame[:1], like)) == [{"n": "0", "deep": "[0, null]"}], "it has been written"
     assert list(Columns(frame[:0].rename(str.upper)).lines(rows_of(frame[:0], like))) == []
+
+
+@pytest.mark.parametrize("rows", [3, 2, 0])
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_answers_never_stand_beside_rows_that_were_written_meanwhile(tmp_path: Path, suffix: str, rows: int) -> None:
+    """Parquet keeps the columns of its table, which are read again at the end."""
+    table, out, answers = tmp_path / f"t{suffix}", tmp_path / "out.parquet", Columns(pl.DataFrame({"n": [1, 2, 3]}))
+    write = pl.DataFrame.write_parquet if suffix == ".parquet" else pl.DataFrame.write_ipc
+    read, later = pl.DataFrame({"text": ["a", "b", "c"]}), pl.DataFrame({"text": ["x", "y", "z"][:rows]})
+    write(read, table)
+
+    def answered(now: pl.DataFrame | None = None) -> pl.DataFrame:
+        with answer_file(out, name=out, table=table, like=Delimited(), safe=False) as added:
+            added(read, answers)
+            if now is not None:
+                write(now, table)
+        return pl.read_parquet(out)
+
+    write(read, table)
+    assert answered().to_dict(as_series=False) == {"text": ["a", "b", "c"], "n": [1, 2, 3]}
+    with pytest.raises(UsageError, match="changed while it was read"):
+        answered(later)

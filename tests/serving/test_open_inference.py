@@ -91,6 +91,29 @@ def test_rows_of_several_inputs_are_tensors_of_their_own() -> None:
         assert said == "`inputs`: the model reviews reads review, reply, shop, price; send a tensor for each"
 
 
+@pytest.mark.parametrize(
+    ("datatype", "fit", "odd"),
+    [
+        ("INT8", (127, -128, 3.0, None), (128, -129, 1.5, 10**400, float("inf"))),
+        ("UINT8", (0, 255), (-1, 256, float("nan"))),
+        ("INT64", (2**63 - 1, -(2**63)), (2**63,)),
+        ("UINT64", (2**64 - 1,), (2**64, -1)),
+        ("FP16", (65_504, float("inf"), float("nan")), (65_536, -1e6)),
+        ("FP32", (1e38,), (1e39, 10**400)),
+        ("FP64", (1e308, 10**308), (10**309, -(10**400))),
+    ],
+)
+def test_numbers_are_of_their_datatype(datatype: str, fit: tuple[float, ...], odd: tuple[float, ...]) -> None:
+    with TestClient(create_app(served(trained=of_rows()))) as client:
+        for value in (*fit, *odd):
+            sent = [tensor(name, [ROW[name]]) for name in ROW if name != "price"] + [tensor("price", [value], datatype)]
+            answer = client.post(INFER, content=json.dumps({"inputs": sent}))
+            said = answer.json().get("error")
+            assert (answer.status_code, said) == (
+                (200, None) if value in fit else (422, f"`price`: value 1 is no {datatype}")
+            ), value
+
+
 def test_a_model_of_a_number_answers_with_its_interval(tmp_path: Path) -> None:
     with TestClient(create_app(of_numbers(tmp_path / "scores"))) as client:
         found = outputs(client.post("/v2/models/scores/infer", json={"inputs": [tensor("text", [TEXT])]}))

@@ -285,6 +285,31 @@ def test_the_scores_of_readers_are_shifted_so_that_their_sum_has_the_prior_once(
         assert found[f"{name}_accuracy"] == own.mean()
 
 
+@pytest.mark.parametrize(("weight", "kept"), [(1e-6, 0.001), (0.4, 0.4)])
+def test_no_shift_is_huge(weight: float, kept: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is divided by the weight of the only reader that can be shifted."""
+    monkeypatch.setattr(
+        readers_module,
+        "join",
+        lambda logits, *_, **__: Joined(weights=(weight, 1.0)[: len(logits)], loss=100.0 / len(logits), prior=-0.5),
+    )
+    labels = (np.arange(40) < 4).astype(int)
+    reader = fit_counting("tfidf", ["a", "b"] * 20, labels, n_classes=2, folds=[_fold()]).reader
+    scores = np.random.default_rng(0).normal(size=(2, 40, 2)).astype(np.float32)
+    learned = LearnedReaders(
+        fitted={"counting": FittedReader(reader=reader, held_out=scores[0], seconds=0.0)},
+        folds=[_fold()],
+        truth=labels,
+        row_weights=np.ones(40, np.float32),
+    )
+    readers, _, _, shifted = weigh_readers(learned, scores[1])
+    assert readers.weights == {"counting": kept, "transformer": 1.0}
+    more = shifted.held_out["counting"] - scores[0]
+    assert np.abs(more).max() < 1_000
+    half_of_prior = -0.5 * np.log([36.5 / 4.5, 4.5 / 36.5]) / 2
+    np.testing.assert_allclose(kept * more, np.tile(half_of_prior, (40, 1)), atol=1e-5)
+
+
 def test_a_shift_of_other_labels_is_refused() -> None:
     rows = table(["good film", "bad film"] * 10 + ["good plot"] * 4, ["yes", "no"] * 10 + ["yes"] * 4)
     told = train_model(Sources(train=rows), chosen(epochs=0)).config.model_dump(mode="json")

@@ -17,7 +17,7 @@ from glassformer.cli.options import (
     Settings,
     Tuned,
 )
-from glassformer.cli.output import doing, duration, model_in_words, print_json, say, show
+from glassformer.cli.output import doing, duration, model_in_words, print_json, say, say_notes_of, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, student, table, tables
 
@@ -79,6 +79,7 @@ def distil(
     doing("reading the texts")
     table = None if labelled is None else from_whom.read_labelled(labelled, run.data_dir, multilabel=multilabel)
     documents = [from_whom.read_texts(source, run.data_dir) for source in texts or ()]
+    say_notes_of(documents)
     with resumable(out), LiveView() as view:
         trained = learn_from(
             from_whom,

@@ -21,7 +21,7 @@ from glassformer.cli.output import doing, insist, one_line, open_streams, say_er
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
 from glassformer.data.stopping import watched_signals
-from glassformer.errors import GlassformerError, UsageError, is_out_of_memory
+from glassformer.errors import GlassformerError, UsageError, is_out_of_memory, quoted
 
 _COMMANDS = (
     "desk", "doctor", "labels", "train", "evaluate", "compare", "compare_variants", "search", "predict", "explain",
@@ -131,6 +131,12 @@ def _check_arguments() -> None:
         try:
             argument.encode()
         except UnicodeEncodeError as error:
+            with suppress(UnicodeError):  # its bytes are none in UTF-8
+                named, encoding = quoted(os.fsencode(argument).decode()), sys.getfilesystemencoding()
+                raise UsageError(
+                    f"argument {number}, {named}, cannot be read in this locale, whose encoding is {encoding}; set "
+                    "LC_ALL=C.UTF-8, and do not set PYTHONUTF8=0"
+                ) from error
             raise UsageError(
                 f"argument {number}, {argument!r}, is not UTF-8; rename the file, or convert the text"
             ) from error

@@ -23,6 +23,7 @@ from glassformer.errors import GlassformerError, as_named
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from glassformer.data.documents import Documents
     from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
@@ -35,7 +36,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 
 
 def open_streams() -> None:
-    """Let standard output write UTF-8 in any locale. Open /dev/null in place of a stream that is closed."""
+    """Let the streams of output be UTF-8 in any locale. Open /dev/null in place of a stream that is closed."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -43,8 +44,9 @@ def open_streams() -> None:
                 os.dup2(null, number)
                 os.close(null)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
-    if reconfigure := getattr(sys.stdout, "reconfigure", None):
-        reconfigure(encoding="utf-8")
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(encoding="utf-8", errors=errors)
 
 
 def doing(what: str) -> None:
@@ -127,6 +129,13 @@ def announce(what: str) -> None:
 def say_note(note: str) -> None:
     """Write what was found in a table or a text, with the settings in it as flags."""
     say(as_flags(note))
+
+
+def say_notes_of(texts: Iterable[Documents]) -> None:
+    """Write what was found in sources of texts without labels."""
+    for each in texts:
+        for note in each.notes:
+            say_note(f"{each.source}: {note}")
 
 
 def insist(text: str) -> None:

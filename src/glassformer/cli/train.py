@@ -15,7 +15,17 @@ from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
-from glassformer.cli.output import command_line, doing, duration, model_in_words, print_json, read_aloud, say, show
+from glassformer.cli.output import (
+    command_line,
+    doing,
+    duration,
+    model_in_words,
+    print_json,
+    read_aloud,
+    say,
+    say_notes_of,
+    show,
+)
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import costs_given, rules_file, table, tables
 from glassformer.cli.torchrun import join, leads
@@ -254,7 +264,8 @@ def _train(
 def _with_unlabelled(sources: Sources, unlabelled: list[str], data_dir: Path | None) -> Sources:
     from glassformer.data.documents import read_unlabelled
 
-    texts = (read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled)
+    texts = [read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled]
+    say_notes_of(texts)
     return replace(sources, unlabelled=(*sources.unlabelled, *texts))
 
 

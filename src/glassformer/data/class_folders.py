@@ -6,6 +6,7 @@ They may stand in an archive, which is named as if it were that folder: mails.zi
 from __future__ import annotations
 
 import itertools
+import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.folder_encoding import FolderDecoder
 from glassformer.data.formats.all_formats import EXTENSIONS
 from glassformer.data.formats.archive import files_in, is_archive, members_of
@@ -68,7 +70,7 @@ def texts_of_classes(
     """Yield frames with the columns text, label (the name of a folder) and file, in the order of the files' names.
 
     Raises:
-        UsageError: a file is too long, or is not text.
+        UsageError: a file is too long, or is not text, or a name is not UTF-8.
     """
     if on_note and (beside := _beside(folders)):
         lie = "lies" if len(beside) == 1 else "lie"
@@ -79,8 +81,18 @@ def texts_of_classes(
         for label, of_class in itertools.groupby(files, key=lambda path: path.parent.name):
             while batch := list(itertools.islice(of_class, rows_per_batch)):
                 texts = [decoder.text(path).strip() for path in batch]
-                names = [f"{label}/{path.name}" for path in batch]
-                yield pl.DataFrame({"text": texts, "label": [label] * len(batch), "file": names})
+                names = [_text_of(f"{label}/{path.name}") for path in batch]
+                yield pl.DataFrame({"text": texts, "label": [_text_of(label)] * len(batch), "file": names})
+
+
+def _text_of(name: str) -> str:
+    """Return the name of a file as text: Python may read its bytes otherwise, as in a locale that is ASCII."""
+    if half_of_pair(name) is None:
+        return name
+    try:
+        return os.fsencode(name).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the name {quoted(name)} is not UTF-8; rename the file or folder") from error
 
 
 def _beside(folders: Sequence[Path]) -> list[str]:

@@ -28,13 +28,14 @@ from glassformer.data.rows import DAMAGE, batches_of, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.splits import ValidationConfig, digest_of
 from glassformer.data.table import ROWS_PER_BATCH, Table, first_rows, read_table, row_keys, text_keys
-from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.data.wording import counted, listed
+from glassformer.errors import UsageError, quoted
 
 PLAIN = (".txt", ".text", ".md")
 """The extensions of plain text. One of a compression may follow."""
 _TEXT_FOR_A_NUL = 10_000
 """In so many characters, a NUL is a slip of whoever made the file, and is read as a space. In fewer, it is no text."""
+_OF_EXPORTS, _SHOWN = "glassformer.json", 3
 _MOST_LINES = 50  # of a paragraph, on average. Paragraphs of more are lines that some blank ones stand between
 
 
@@ -252,18 +253,26 @@ def read_rows(source: str, inputs: Inputs) -> Documents:
 
 
 def _folder(path: Path) -> Documents:
-    """Return the text files below a folder, each as one text, in the order of their paths. Hidden ones are skipped."""
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if is_plain(file) and file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    )
+    """Return the text files below a folder, each as one text, in the order of their paths. Hidden ones are skipped.
+
+    The folders of models in it are left out: they hold cards and words.
+    """
+    inside = [
+        file for file in path.rglob("*") if not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
+    models = {file.parent for file in inside if file.suffix == ".safetensors" or file.name == _OF_EXPORTS}
+    files = sorted(file for file in inside if is_plain(file) and file.is_file() and models.isdisjoint(file.parents))
+    names = sorted(quoted(str(each.relative_to(path))) for each in models if models.isdisjoint(each.parents))
+    which = "which is a model" if len(names) == 1 else "which are models"
+    left_out = f"left out: {listed(names, _SHOWN)}, {which}"
+    if path in models:
+        raise UsageError(f"{path} holds a model; name a folder of text files, a text file or a table")
     if not files:
         raise UsageError(
             f"{path} is a folder without text files ({', '.join(PLAIN)}); name a folder of text files, a text file or "
             "a table"
         )
-    found: list[str] = []
+    found = [left_out] if names else []
     decoder = FolderDecoder(path, files, _bytes_of, on_note=found.append)
     texts = pl.Series([_without_nul(decoder.text(file), file) for file in files], dtype=pl.String)
     texts = texts.filter(texts.str.strip_chars() != "")

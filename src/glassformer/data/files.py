@@ -2,13 +2,14 @@
 
 import errno
 import glob
+import hashlib
 import os
 import platform
 import re
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from glassformer.errors import UsageError, brief_value, words_of
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
 LONGEST_NAME = 255  # bytes, on all common file systems
+_LONGEST_IN_ASIDE = 150  # the name of the machine, of 64 bytes at most, and a number follow
 ASIDE = ".writing-"
 """Stands in the names of hidden files and folders until they are written."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -53,21 +55,35 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
     """
     path = path.resolve()
     remove_left(path)
-    aside, before = aside_of(path), path.with_name(f".{path.name}.replaced-{os.getpid()}")
-    try:
-        aside.mkdir(parents=True)
-        yield aside
-        if path.exists():  # a folder with files in it cannot be replaced in one step
-            path.replace(before)
+    aside, before = aside_of(path), path.with_name(f".{_short(path)}.replaced-{os.getpid()}")
+    with no_empty_folders(path):
         try:
-            aside.replace(path)
-        except BaseException:
-            if before.exists():
-                before.replace(path)
-            raise
-        shutil.rmtree(before, ignore_errors=True)
+            aside.mkdir(parents=True)
+            yield aside
+            if path.exists():  # a folder with files in it cannot be replaced in one step
+                path.replace(before)
+            try:
+                aside.replace(path)
+            except BaseException:
+                if before.exists():
+                    before.replace(path)
+                raise
+            shutil.rmtree(before, ignore_errors=True)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def no_empty_folders(folder: Path) -> Iterator[None]:
+    """Remove `folder` and those above it at the end, if they were made meanwhile and are still empty."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        yield
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        with suppress(OSError):  # those above one with files in it hold that
+            for place in missing:
+                if place.exists():
+                    place.rmdir()
 
 
 def as_path(given: Any) -> Path:
@@ -93,7 +109,13 @@ def check_link(path: Path) -> None:
 
 def aside_of(path: Path) -> Path:
     """Return the hidden place beside `path` where this process writes what will replace it."""
-    return path.with_name(f".{path.name}{ASIDE}{platform.node()}-{os.getpid()}")
+    return path.with_name(f".{_short(path)}{ASIDE}{platform.node()}-{os.getpid()}")
+
+
+def _short(path: Path) -> str:
+    """Return what stands for a name within a hidden one, which is longer."""
+    name = os.fsencode(path.name)
+    return path.name if len(name) <= _LONGEST_IN_ASIDE else hashlib.sha256(name).hexdigest()
 
 
 def make_private(path: Path) -> None:
@@ -104,7 +126,7 @@ def make_private(path: Path) -> None:
 
 def remove_left(path: Path) -> None:
     """Remove what a process of this machine was writing in place of `path` when it was killed."""
-    start = f".{path.name}{ASIDE}{platform.node()}-"
+    start = f".{_short(path)}{ASIDE}{platform.node()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*"):
         number = left.name.removeprefix(start)
         if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):

@@ -16,6 +16,7 @@ import json
 import math
 import re
 import shlex
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -301,10 +302,17 @@ def fields(composed: str) -> Iterator[tuple[int, int]]:
         end += len(text) + 1
 
 
+def is_too_large(given: Any) -> bool:
+    """Whether this is a whole number that no float can hold. Python may refuse to write it."""
+    return isinstance(given, int) and abs(given) > sys.float_info.max
+
+
 def plain_value(given: Any) -> str | None:
     """Return a cell as a string without what does not distinguish values, or None if it is missing."""
     if given is None or given != given:
         return None
+    if is_too_large(given):
+        raise InputError(f"a value is {brief_value(given)}, too large for a number")
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     plain = " ".join(re.sub(RESERVED, "", str(given)).split())
@@ -332,6 +340,8 @@ def is_misread(given: Any) -> bool:
 
 
 def _cell(given: Any, name: str) -> Any:
+    if is_too_large(given):
+        raise InputError(f"the value of {quoted(name)} is {brief_value(given)}, too large for a number")
     if given is None or isinstance(given, str | int | float):
         return given
     raise InputError(f"the value of {quoted(name)} is {brief_value(given)}, not a number or a word")

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from glassformer.data.files import check_link
+from glassformer.data.files import check_link, no_empty_folders
 from glassformer.errors import UsageError
 
 if sys.platform != "win32":
@@ -39,28 +39,25 @@ def only_writer(folder: Path, *, setting: str = "out", first: str = _WAIT) -> It
         UsageError: another run writes into the folder, or it cannot be one.
     """
     check_link(folder)
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = _locked(folder, f"{first}, or choose another `{setting}=`")
-    except OSError as error:
-        if folder.is_file():
-            raise UsageError(f"`{setting}={str(folder)!r}` is a file; name a folder") from error
-        lock = folder / LOCK_FILE
-        if os.path.lexists(lock) and not stat.S_ISREG(lock.lstat().st_mode):
-            raise UsageError(f"{lock} is not a regular file, so no run made it; remove it") from error
-        raise UsageError(
-            f"`{setting}={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
-        ) from error
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # the folder may be gone
-            (folder / LOCK_FILE).unlink()
-        file.close()
-        with suppress(OSError):  # remove folders that were created here and are still empty
-            for place in missing:
-                place.rmdir()
+    with no_empty_folders(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = _locked(folder, f"{first}, or choose another `{setting}=`")
+        except OSError as error:
+            if folder.is_file():
+                raise UsageError(f"`{setting}={str(folder)!r}` is a file; name a folder") from error
+            lock = folder / LOCK_FILE
+            if os.path.lexists(lock) and not stat.S_ISREG(lock.lstat().st_mode):
+                raise UsageError(f"{lock} is not a regular file, so no run made it; remove it") from error
+            raise UsageError(
+                f"`{setting}={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
+            ) from error
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # the folder may be gone
+                (folder / LOCK_FILE).unlink()
+            file.close()
 
 
 def check_free(folder: Path) -> None:

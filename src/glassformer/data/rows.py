@@ -10,6 +10,7 @@ import stat
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Unpack
@@ -215,29 +216,37 @@ def _check_dates(batch: pl.DataFrame, before: int, name: str) -> None:
             )
 
 
-def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataFrame]:
-    """Yield the batches. Raises `UsageError` at the end if another program wrote to the file meanwhile.
+@contextmanager
+def unchanged(file: Path) -> Iterator[None]:
+    """Raise `UsageError` at the end, or in place of an error, if another program wrote to the file meanwhile.
 
     A file that is cut short where a row ends looks like a whole one.
     """
 
-    def version() -> tuple[int, ...]:
+    def version() -> tuple[int, ...] | None:
+        if not file.exists():
+            return None
         now = file.stat()
         return now.st_size, now.st_mtime_ns, now.st_ino
 
     before = version()
-    damaged: UsageError | None = None
+    error: Exception | None = None
     try:
-        yield from batches
-    except UsageError as error:
-        damaged = error
-    if not file.exists() or version() != before:
+        yield
+    except (UsageError, *DAMAGE) as raised:
+        error = raised
+    if before is None or version() != before:
         raise UsageError(
             f"{file} changed while it was read, so rows may be missing. Wait until the program that writes it "
             "ends, and run the command again."
-        )
-    if damaged is not None:
-        raise damaged
+        ) from error
+    if error is not None:
+        raise error
+
+
+def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataFrame]:
+    with unchanged(file):
+        yield from batches
 
 
 def _piped(place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:

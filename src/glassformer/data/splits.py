@@ -119,7 +119,8 @@ def make_splits(
             f"`time={table.dated!r}` measures it"
         )
     if validation is None and "group" in train.frame.columns:
-        notes.append(f"{_groups(train)} groups of {config.group!r} stay whole")
+        groups, one = _groups(train), f"all rows are of one group of {config.group!r}, so figures may be too good"
+        notes.append(one if groups == "1" else f"{groups} groups of {config.group!r} stay whole")
     if "group" in table.frame.columns and table.frame["group"].n_unique() == table.frame.height:
         notes.append(f"each row has its own value of {config.group!r}, so the groups change nothing")
     for kept in (train, validation):

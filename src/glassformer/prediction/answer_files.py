@@ -14,6 +14,7 @@ import polars as pl
 
 from glassformer.data.formats.columnar import scanned
 from glassformer.data.formats.format import Delimited
+from glassformer.data.rows import unchanged
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 
@@ -134,9 +135,9 @@ def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
         kept.append(answers.columns())
         refuse_taken(frame, kept[-1].columns, str(table))
 
-    yield write
-    rows = scanned(table)
-    pl.concat([rows, pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
+    with unchanged(table):
+        yield write
+        pl.concat([scanned(table), pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
 
 
 def csv_rows(

@@ -13,7 +13,7 @@ from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.in_memory_rows import plain
 from glassformer.data.input_columns import composer
-from glassformer.data.inputs import Inputs
+from glassformer.data.inputs import Inputs, is_too_large
 from glassformer.errors import UsageError, brief_value, quoted
 from glassformer.prediction.answer_files import TextsOf, refuse_taken, texts_in
 from glassformer.prediction.answering import Answering
@@ -139,9 +139,15 @@ def _values(column: Any) -> pl.Series:
 
 
 def _series(values: list[Any], name: str) -> pl.Series:
+    if any(map(is_too_large, values)):
+        raise UsageError(f"the column {quoted(name)} holds a whole number that is too large")
     try:
         return pl.Series(values)
-    except (TypeError, OverflowError) as error:  # of several types, or too large: not strict, polars drops such values
+    except (
+        TypeError,
+        OverflowError,
+        RuntimeError,
+    ) as error:  # of several types, or too large: not strict, polars drops such values
         if odd := [value for value in values if not isinstance(value, _WRITTEN | None)]:
             raise UsageError(f"the column {quoted(name)} holds {type(odd[0]).__name__}, not text") from error
         return pl.Series([None if value is None else str(value) for value in values])

@@ -33,7 +33,7 @@ from glassformer.data.formats.compressions import is_compressed
 from glassformer.data.formats.format import Delimited
 from glassformer.data.lines import OnNote
 from glassformer.data.locks import only_writer
-from glassformer.data.rows import check_file, encodings_of, iterate_rows
+from glassformer.data.rows import check_file, encodings_of, iterate_rows, unchanged
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, quoted
@@ -226,14 +226,16 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, encoding: str | No
     aside = aside_of(job.out / name)
     try:
         make_private(aside)
-        before = check_file(shard).stat()
-        with reading_as(job.encoding):  # a worker of Ray does not know it otherwise
-            counts = _write_answers(predictor, job, shard, aside, encoding, on_rows)
+        with unchanged(check_file(shard)):
+            before = shard.stat()
+            with reading_as(job.encoding):  # a worker of Ray does not know it otherwise
+                counts = _write_answers(predictor, job, shard, aside, encoding, on_rows)
+            sha256 = sha256_of([shard])
         line = Finished(
             shard=shard.name,
             size=before.st_size,
             modified_ns=before.st_mtime_ns,
-            sha256=sha256_of([shard]),
+            sha256=sha256,
             answers=name,
             answers_size=aside.stat().st_size,
             answers_sha256=sha256_of([aside]),
@@ -354,7 +356,7 @@ def _check_names(files: Sequence[Path]) -> None:
             )
         if half_of_pair(path.name) is not None:  # as Python reads a byte that is no UTF-8
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is not UTF-8; rename the file")
-        if len(os.fsencode(aside_of(Path(answers_name(path))).name)) > LONGEST_NAME:
+        if len(os.fsencode(answers_name(path))) > LONGEST_NAME:
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is too long for its answers; shorten it")
 
 

@@ -268,7 +268,6 @@ def _values(tensor: TensorSent, *, number: bool) -> list[Any]:
         raise UsageError(f"`{tensor.name}`: the datatype is {'FP64' if number else 'BYTES'}, not {tensor.datatype}")
     if tensor.data is None:
         raise UsageError(f"`{tensor.name}`: `data` is missing")
-    plain = str if tensor.datatype == "BYTES" else (int, float)
     values = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in tensor.data]
     if tensor.shape[1:] not in ([], [1]) or tensor.shape[0] != len(values):
         raise UsageError(
@@ -276,7 +275,18 @@ def _values(tensor: TensorSent, *, number: bool) -> list[Any]:
             "is [rows] or [rows, 1]"
         )
     for row, value in enumerate(values, 1):
-        fits = isinstance(value, plain) and not isinstance(value, bool)
-        if not fits and not (number and value is None):
+        if not _fits(value, tensor.datatype) and not (number and value is None):
             raise UsageError(f"`{tensor.name}`: value {row:,} is no {tensor.datatype}")
     return values
+
+
+def _fits(value: Any, datatype: str) -> bool:
+    """Whether a value of JSON is one of this datatype. Numbers that are infinite or none are of all kinds of FP."""
+    if datatype == "BYTES":
+        return isinstance(value, str)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    kind = np.dtype(_NUMPY[datatype])
+    if kind.kind == "f":
+        return not abs(value) > float(np.finfo(kind).max) or value in (np.inf, -np.inf)
+    return value % 1 == 0 and np.iinfo(kind).min <= value <= np.iinfo(kind).max

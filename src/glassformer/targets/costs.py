@@ -84,7 +84,7 @@ def _rows(given: Any) -> Iterable[CostRow]:
 def _row(truth: Any, answer: Any, cost: Any, place: str = "`costs=`") -> CostRow:
     try:
         number = math.nan if isinstance(cost, bool) or cost is None else float(cost)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
         raise UsageError(f"{place}: the cost {brief_value(cost)} is no number from 0 on")

@@ -112,7 +112,7 @@ class TrainingConfig(LoopConfig):
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Probability that is taken from the true class and divided equally among all classes, from 0 (none) to below 1.
     Raise it if the model is too confident or some labels are wrong."""
-    class_weights: Literal["none", "balanced"] | dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = "none"
+    class_weights: Literal["none", "balanced"] | dict[str, Annotated[float, Field(gt=0, le=1e30)]] = "none"
     """Weight of each class in the loss. `none` gives every class the weight 1. `balanced` gives rare classes a higher
     weight, inverse to their frequency. A table gives every label its own weight, above 0. Set it if rare classes
     matter."""

@@ -22,7 +22,7 @@ from glassformer.training.preparation import Prepared
 from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
 
 _DEVIATION = 0.25  # of the log of the temperature of all readers together: their weights are fitted to the same rows
-_LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilities are then almost equal
+_LEAST_WEIGHT = 0.001  # of a reader that is worse than chance, or that alone can be shifted: it says almost nothing
 
 
 def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
@@ -90,8 +90,10 @@ def weigh_readers(
     given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
     weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0)
     of_chosen = dict(zip([name for name in chosen if name not in given], found.weights, strict=True))
-    if of_chosen and max(of_chosen.values()) < _LEAST_WEIGHT:  # one answers, also if the held-out rows contradict all
-        of_chosen[next(iter(of_chosen))] = _LEAST_WEIGHT
+    # One answers, also if the held-out rows contradict all. What shifts scores is divided by their weights.
+    for names in ([*of_chosen], [name for name in _shiftable(learned) if of_chosen.get(name)]):
+        if names and max(of_chosen[name] for name in names) < _LEAST_WEIGHT:
+            of_chosen[names[0]] = _LEAST_WEIGHT
     weights |= of_chosen
     shifts = _shifts(learned, weights, found.prior)
     shifted = learned.shifted(shifts)
