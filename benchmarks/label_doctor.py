@@ -29,7 +29,8 @@ from benchmarks.tables_labels import labels_tables
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.labels.doubts import FOLDS, doubtful, folds_apart, held_out_probabilities
+from glassformer.labels.answering import held_out_probabilities, rows_of
+from glassformer.labels.doubts import FOLDS, doubtful, folds_apart
 from glassformer.labels.repeats import Repeats
 
 TABLES: dict[str, int | None] = {"disaster-tweets": None, "trec": None, "imdb": 2_500}
@@ -71,7 +72,7 @@ def line(train: Table, test: Table, share: float, seed: int) -> dict[str, Any]:
     texts = train.frame["text"].to_list()
     groups = train.frame["group"].to_numpy() if "group" in train.frame.columns else None
     folds = folds_apart(given, Repeats.of(texts).groups(FOLDS, groups))
-    probabilities = held_out_probabilities(texts, given, folds, n_classes=len(names.names))
+    probabilities = held_out_probabilities(rows_of(texts, given, names.names), folds)
     doubts, injected = doubtful(probabilities, given), given != right
     checked, mended, kept = given.copy(), given.copy(), np.ones(len(given), bool)
     checked[doubts.rows], mended[doubts.rows], kept[doubts.rows] = right[doubts.rows], doubts.suggested, False

@@ -23,10 +23,10 @@ from benchmarks.tables_labels import forecast_tables
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.labels.doubts import FOLDS, folds_apart, held_out_probabilities
+from glassformer.labels.answering import held_out_logits, held_out_probabilities, rows_of
+from glassformer.labels.doubts import FOLDS, folds_apart
 from glassformer.labels.learning_curve import LearningCurve, learning_curve
-from glassformer.labels.repeats import Repeats, silent
-from glassformer.readers.counting.fitting import held_out_logits
+from glassformer.labels.repeats import Repeats
 from glassformer.readers.reader import Fold
 
 TABLES: dict[str, int | None] = {
@@ -74,7 +74,8 @@ class _Rows:
 
     def __init__(self, table: Table) -> None:
         names = LabelSet.from_table(table)
-        self.texts, self.classes, self.n_classes = table.frame["text"].to_list(), names.encode(table), len(names.names)
+        self.texts, self.classes, self.names = table.frame["text"].to_list(), names.encode(table), names.names
+        self.labelled = rows_of(self.texts, self.classes, self.names)
         self.groups = table.frame["group"].to_numpy() if "group" in table.frame.columns else None
         self.folds = folds_apart(self.classes, Repeats.of(self.texts).groups(FOLDS, self.groups), seed=SEED)
         rng = np.random.default_rng(SEED)
@@ -95,8 +96,10 @@ class _Rows:
             Fold(learned=np.sort(order[:count]), held_out=fold.held_out)
             for order, fold in zip(self.orders, self.folds, strict=True)
         ]
-        logits = held_out_logits(self.texts, self.classes, n_classes=self.n_classes, folds=folds, on_progress=silent)
-        right: np.ndarray = logits.argmax(axis=1) == self.classes[np.concatenate([fold.held_out for fold in folds])]
+        right: np.ndarray = (
+            held_out_logits(self.labelled, folds).argmax(axis=1)
+            == self.classes[np.concatenate([fold.held_out for fold in folds])]
+        )
         return right
 
     def forecast(self, order: np.ndarray, now: int, then: int) -> LearningCurve | None:
@@ -105,8 +108,9 @@ class _Rows:
         texts, classes = [self.texts[row] for row in rows.tolist()], self.classes[rows]
         groups = Repeats.of(texts).groups(FOLDS, None if self.groups is None else self.groups[rows])
         folds = folds_apart(classes, groups)
-        right = held_out_probabilities(texts, classes, folds, n_classes=self.n_classes).argmax(axis=1) == classes
-        return learning_curve(texts, classes, folds, right, n_classes=self.n_classes, more=(then - now,))
+        labelled = rows_of(texts, classes, self.names)
+        right = held_out_probabilities(labelled, folds).argmax(axis=1) == classes
+        return learning_curve(labelled, folds, right, more=(then - now,))
 
 
 if __name__ == "__main__":

@@ -389,7 +389,7 @@ def test_numbers_far_from_their_answers_come_with_the_command_that_checks_all(tm
     command = f"glassformer labels '{table}' --target score --task number"
     assert "a number far from the answer (row 31)" in line
     assert line.endswith(
-        f"; to mend numbers: `{command}`, which asks counting alone, so it may doubt other rows, or none"
+        f"; to mend numbers: `{command}`, which asks no transformer, so it may doubt other rows, or none"
     )
     checked = glassformer(*shlex.split(command)[1:], "--out", tmp_path / "check.csv")
     assert "\n  row 31, 20 → " in checked.out

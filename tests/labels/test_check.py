@@ -185,7 +185,7 @@ def test_bad_input_is_one_sentence() -> None:
         check_labels([text for text, _ in ROWS], [label for _, label in ROWS], groups=[1, 2, 3])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 7, 14])
+@pytest.mark.parametrize("seed", [1, 2, 7, 21])
 def test_labels_without_meaning_are_not_doubted_by_chance(seed: int) -> None:
     draw = random.Random(seed)
     check = check_table(truth_in([(text, draw.choice(("good", "bad"))) for text, _ in opinions(120, seed)]))

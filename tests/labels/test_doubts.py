@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from glassformer.labels.doubts import confident_joint, doubtful, folds_apart, held_out_probabilities
+from glassformer.labels.answering import held_out_probabilities, rows_of
+from glassformer.labels.doubts import confident_joint, doubtful, folds_apart
 from tests.labels.samples import opinions
 
 PROBABILITIES = np.array(
@@ -47,13 +48,14 @@ def test_held_out_probabilities_do_not_know_the_label_of_a_row() -> None:
     labels = right.copy()
     labels[turned] = 1 - labels[turned]
     shares: list[float] = []
-    probabilities = held_out_probabilities(
-        texts, labels, folds_apart(labels, np.arange(120)), n_classes=2, on_progress=shares.append
-    )
+    labelled = rows_of(texts, labels, ("bad", "good"))
+    probabilities = held_out_probabilities(labelled, folds_apart(labels, np.arange(120)), shares.append)
     assert probabilities.sum(axis=1) == pytest.approx(1)
+    assert (probabilities.argmax(axis=1) == right).all()
     found = doubtful(probabilities, labels)
-    assert set(found.rows[:5].tolist()) == set(turned.tolist())
-    assert (found.suggested == right[found.rows])[:5].all()
+    assert len(found.rows) >= 3
+    assert set(found.rows.tolist()) <= set(turned.tolist())
+    assert (found.suggested == right[found.rows]).all()
     assert shares == sorted(shares)
 
 
@@ -62,8 +64,8 @@ def test_rows_of_a_group_are_held_out_together() -> None:
     rows = opinions(60)
     texts = [text for text, _ in rows] + ["xyzzyx", "xyzzyx"]
     labels = np.array([label == "good" for _, label in rows] + [True, True]).astype(np.int64)
-    apart = held_out_probabilities(texts, labels, folds_apart(labels, np.arange(62)), n_classes=2)
-    together = held_out_probabilities(texts, labels, folds_apart(labels, np.append(np.arange(61), 60)), n_classes=2)
+    labelled = rows_of(texts, labels, ("bad", "good"))
+    apart = held_out_probabilities(labelled, folds_apart(labels, np.arange(62)))
+    together = held_out_probabilities(labelled, folds_apart(labels, np.append(np.arange(61), 60)))
     assert together[60] == pytest.approx(together[61], abs=1e-6)
-    assert abs(together[60, 1] - 0.5) < 0.1
-    assert apart.shape == together.shape
+    assert together[60, 1] < 0.5 < 0.9 < apart[60, 1]

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from glassformer.labels.answering import held_out_probabilities, rows_of
 from glassformer.labels.check import check_labels
-from glassformer.labels.doubts import folds_apart, held_out_probabilities
+from glassformer.labels.doubts import folds_apart
 from glassformer.labels.learning_curve import (
     Gain,
     LearningCurve,
@@ -25,8 +26,9 @@ from tests.labels.samples import opinions
 def curve_of(rows: list[tuple[str, str]]) -> LearningCurve | None:
     texts, labels = [text for text, _ in rows], np.array([label == "good" for _, label in rows], np.int64)
     folds = folds_apart(labels, np.arange(len(rows)))
-    right = held_out_probabilities(texts, labels, folds, n_classes=2).argmax(axis=1) == labels
-    return learning_curve(texts, labels, folds, right, n_classes=2)
+    labelled = rows_of(texts, labels, ("bad", "good"))
+    right = held_out_probabilities(labelled, folds).argmax(axis=1) == labels
+    return learning_curve(labelled, folds, right)
 
 
 ROWS, LATER = np.array([100, 200, 400, 800.0]), np.array([800, 1600.0])

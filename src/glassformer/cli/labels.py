@@ -265,7 +265,7 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
     from glassformer.labels.learning_curve import fewest_rows
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
-    show(f"Each row was answered by counting, which had not seen it or near copies. {truth.agreement_in_words(check)}")
+    show(f"Each row was answered by a model that had not seen it or near copies. {truth.agreement_in_words(check)}")
     if check.knows_nothing:
         show(
             f"This model is not clearly better than always giving {truth.one_answer}, so it cannot tell which rows are "

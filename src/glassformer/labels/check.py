@@ -75,7 +75,7 @@ def check_labels(
 def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgress = silent) -> LabelCheck:
     """Look for wrong labels, contradictions and repeated texts in a table.
 
-    Each row is answered by a counting reader that has not seen it, nor any row with nearly the same text or of the same
+    Each row is answered by a model that has not seen it, nor any row with nearly the same text or of the same
     group. No row of the test table is learned from. If these answers are not clearly better than always the most
     frequent label, nothing is suggested, and no label is doubted. Rows may have several inputs: a text is then the same
     if all texts of the row are, and labels contradict each other only if the columns beside the texts are equal too.

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from glassformer.data.arrays import Array
 from glassformer.data.group_folds import stratified_group_folds
-from glassformer.labels.repeats import OnProgress, silent
-from glassformer.readers.counting.fitting import held_out_logits
 from glassformer.readers.reader import Fold
-from glassformer.targets.probabilities import probabilities
 
 FOLDS = 5
 
@@ -30,21 +26,6 @@ def folds_apart(labels: Array, groups: Array, *, seed: int = 0) -> list[Fold]:
         Fold(learned=np.flatnonzero(fold_of_row != fold), held_out=np.flatnonzero(fold_of_row == fold))
         for fold in np.unique(fold_of_row)
     ]
-
-
-def held_out_probabilities(
-    texts: Sequence[str], labels: Array, folds: Sequence[Fold], *, n_classes: int, on_progress: OnProgress = silent
-) -> Array:
-    """Return the probabilities of each row by a counting reader that has not seen it: (rows, n_classes).
-
-    Args:
-        labels: (rows,) class numbers, or ones and zeros (rows, n_classes) for several labels per text.
-        folds: they hold out each row once.
-    """
-    logits = np.empty((len(texts), n_classes))
-    rows = np.concatenate([fold.held_out for fold in folds])
-    logits[rows] = held_out_logits(texts, labels, n_classes=n_classes, folds=folds, on_progress=on_progress)
-    return probabilities(logits, multilabel=labels.ndim == 2)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

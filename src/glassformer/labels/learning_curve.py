@@ -9,9 +9,9 @@ import numpy as np
 
 from glassformer.data.arrays import Array
 from glassformer.data.wording import short
+from glassformer.labels.answering import held_out_logits
 from glassformer.labels.repeats import OnProgress, silent
-from glassformer.readers.counting.fitting import held_out_logits
-from glassformer.readers.reader import Fold
+from glassformer.readers.reader import Fold, Rows
 
 SHARES = (0.125, 0.25, 0.5)
 """The parts of the rows that are learned from, beside all of them."""
@@ -117,33 +117,30 @@ class LearningCurve:
 
 
 def learning_curve(
-    texts: Sequence[str],
-    labels: Array,
+    labelled: Rows,
     folds: Sequence[Fold],
     right: Array,
     *,
-    n_classes: int,
     more: Sequence[int] | None = None,
     on_progress: OnProgress = silent,
 ) -> LearningCurve | None:
-    """Learn from parts of the rows with the counting reader, and foretell what more rows would bring.
+    """Learn from parts of the rows, and foretell what more rows would bring.
 
     Each part holds the smaller ones, and all are judged by the same rows.
 
     Args:
-        labels: (rows,) class numbers, or ones and zeros (rows, n_classes) for several labels per text.
-        right: (rows,) which rows are answered rightly by a reader that learned from all rows of the other folds.
+        right: (rows,) which rows are answered rightly by readers that learned from all rows of the other folds.
         more: how many more rows to foretell. By default those of `MORE` that so few rows can tell.
 
     Returns:
         None if there are too few rows for a curve.
     """
-    if len(texts) < fewest_rows(n_classes):
+    if len(labelled.texts) < fewest_rows(labelled.width):
         return None
 
     def learn(parts: Sequence[Fold], progress: OnProgress) -> Array:
-        logits = held_out_logits(texts, labels, n_classes=n_classes, folds=parts, on_progress=progress)
-        return ~right_rows(logits, labels[np.concatenate([part.held_out for part in parts])])
+        logits = held_out_logits(labelled, parts, progress)
+        return ~right_rows(logits, labelled.truth[np.concatenate([part.held_out for part in parts])])
 
     return curve_through(folds, ~right.astype(np.bool_), learn, more=more, on_progress=on_progress)
 

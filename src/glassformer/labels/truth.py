@@ -119,7 +119,7 @@ class Truth(ABC):
 
     @abstractmethod
     def answers(self, texts: Sequence[str], folds: Sequence[Fold], on_progress: OnProgress) -> Array:
-        """Answer each row by a counting reader that has not seen it: (rows, …)."""
+        """Answer each row by a model that has not seen it: (rows, …)."""
 
     @abstractmethod
     def curve(

@@ -98,6 +98,20 @@ def join(
     return Joined(weights=found[:readers], loss=round(loss(weights)[0], 6), prior=found[-1] if once else 0.0)
 
 
+def log_odds(truth: Array, rows: Array, n_classes: int) -> Array:
+    """Return the log odds (n_classes,) of labels, half a row added to each.
+
+    Args:
+        truth: class numbers (rows,), or ones and zeros (rows, n_classes).
+        rows: (rows,) how much each counts.
+    """
+    if truth.ndim == 2:
+        with_it = rows @ (truth > 0)
+        return np.asarray(np.log(with_it + 0.5) - np.log(rows.sum() - with_it + 0.5))
+    odds = np.log(np.bincount(truth, rows, n_classes) + 0.5)
+    return np.asarray(odds - odds.mean())
+
+
 def _fit(
     loss: Callable[[Array], tuple[float, Array]],
     means: Array,

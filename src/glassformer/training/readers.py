@@ -21,9 +21,9 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
-from glassformer.readers.body.fitting import fit_body, share_known
+from glassformer.readers.body.fitting import LEAST_KNOWN, LOOKED_AT, fit_body, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body
-from glassformer.readers.body.vectors import Body, body_folder, check_body
+from glassformer.readers.body.vectors import DEFAULT_BODY, Body, body_folder, check_body
 from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
@@ -40,11 +40,6 @@ halved (the likelihood ratio test). Not 95%, because the same rows chose the bes
 per text, the labels count as independent."""
 TOO_LITTLE = "A transformer did not help on the first held-out rows"
 _WITHOUT_DOUBT = ("counting", "body", "encoder", "rules")
-_DEFAULT_BODY = "english"
-LEAST_KNOWN = 0.5
-"""The share of the words of the texts, rare words counting more, that a body must know to be used by itself. `english`
-knows .86 of those of tweets and .96 of those of reviews, and .07 of Vietnamese ones."""
-_TEXTS_TO_LOOK_AT = 1_000
 J = TypeVar("J")
 
 
@@ -183,7 +178,7 @@ def body_of(model: DesignConfig) -> Body | TextEncoder | None:
         return None
     if model.body.startswith(HUB):
         return read_encoder(model.body)
-    return Body.load(body_folder(_DEFAULT_BODY if model.body == "auto" else model.body))
+    return Body.load(body_folder(DEFAULT_BODY if model.body == "auto" else model.body))
 
 
 def check_body_exists(model: DesignConfig) -> None:
@@ -199,7 +194,7 @@ def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:
     """Whether the texts are in another language than a body that nobody named. Say what becomes of a strange one."""
     model, own = prepared.recipe.model, prepared.own_texts
     assert isinstance(model, ModelConfig)  # others have no body
-    texts = prepared.splits.train.frame["text"].head(_TEXTS_TO_LOOK_AT).to_list()
+    texts = prepared.splits.train.frame["text"].head(LOOKED_AT).to_list()
     if (known := share_known(body, texts)) >= LEAST_KNOWN:
         return False
     named = model.body != "auto"

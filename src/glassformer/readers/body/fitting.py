@@ -18,6 +18,11 @@ from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.readers.linear import Head, fit_head
 from glassformer.readers.reader import FittedReader, Fold, Rows
 
+LEAST_KNOWN = 0.5
+"""The share of the words of the texts, rare words counting more, that a body must know to be used by itself. `english`
+knows .86 of those of tweets and .96 of those of reviews, and .07 of Vietnamese ones."""
+LOOKED_AT = 1_000  # texts are enough to find it
+
 
 def fit_body(body: Body, rows: Rows, folds: Sequence[Fold], work: Path | None = None) -> FittedReader[BodyReader]:
     """Fit a reader without the rows of each fold, and then to all rows.

@@ -20,6 +20,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB
 
 BODY_FILE, WORDS_FILE, VECTORS_FILE = "body.json", "words.txt", "vectors.safetensors"
+DEFAULT_BODY = "english"
 SHIPPED = Path(__file__).parent / "shipped"
 """The folder of the bodies that come with the package, each in a folder of its name."""
 COMMON = 1e-3

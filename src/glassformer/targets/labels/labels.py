@@ -13,13 +13,14 @@ from glassformer.data.spellings import flat_labels
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, decimals
 from glassformer.errors import UsageError, quoted
-from glassformer.labels.doubts import doubtful, held_out_probabilities
+from glassformer.labels.answering import held_out_probabilities, rows_of
+from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import DROP, NONE, LabelCheck
 from glassformer.labels.learning_curve import LearningCurve, learning_curve, right_rows
 from glassformer.labels.repeats import OnProgress
 from glassformer.labels.truth import Suggested, Truth, Unsure
 from glassformer.readers.counting.fitting import fit_counting
-from glassformer.readers.reader import Fold
+from glassformer.readers.reader import Fold, Rows
 from glassformer.targets.probabilities import THRESHOLD, confidences_of, probabilities
 
 
@@ -65,8 +66,10 @@ class OneLabel(Truth):
         return self.strata
 
     def answers(self, texts: Sequence[str], folds: Sequence[Fold], on_progress: OnProgress) -> Array:
-        n_classes = len(self.names)
-        return held_out_probabilities(texts, self.values, folds, n_classes=n_classes, on_progress=on_progress)
+        return held_out_probabilities(self._rows(texts), folds, on_progress)
+
+    def _rows(self, texts: Sequence[str]) -> Rows:
+        return rows_of(texts, self.values, self.names, self.table.inputs)
 
     def right(self, answers: Array) -> Array:
         return answers.argmax(axis=1) == self.values
@@ -74,8 +77,7 @@ class OneLabel(Truth):
     def curve(
         self, texts: Sequence[str], folds: Sequence[Fold], answers: Array, on_progress: OnProgress
     ) -> LearningCurve | None:
-        right, n_classes = self.right(answers), len(self.names)
-        return learning_curve(texts, self.values, folds, right, n_classes=n_classes, on_progress=on_progress)
+        return learning_curve(self._rows(texts), folds, self.right(answers), on_progress=on_progress)
 
     def doubts(self, answers: Array) -> tuple[Array, Suggested, float | None]:
         found = doubtful(answers, self.values)

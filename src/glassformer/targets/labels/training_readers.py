@@ -15,7 +15,7 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
-from glassformer.readers.joining import Joined, join, open_rows
+from glassformer.readers.joining import Joined, join, log_odds, open_rows
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
@@ -163,16 +163,11 @@ def _shiftable(learned: LearnedReaders) -> list[str]:
 
 
 def _prior(learned: LearnedReaders) -> Array:
-    """Return the log odds (n_classes,) of the labels in the held-out rows that rules leave open, half a row added."""
-    truth, rows = learned.truth, learned.row_weights.astype(np.float64)
+    """Return the log odds (n_classes,) of the labels in the held-out rows that rules leave open."""
+    rows = learned.row_weights.astype(np.float64)
     if learned.fixed is not None:
         rows = np.where(open_rows(learned.fixed), rows, 0)
-    if truth.ndim == 2:
-        with_it = rows @ (truth > 0)
-        return np.log(with_it + 0.5) - np.log(rows.sum() - with_it + 0.5)
-    n_classes = next(iter(learned.held_out.values())).shape[1]
-    odds = np.log(np.bincount(truth, rows, n_classes) + 0.5)
-    return odds - odds.mean()
+    return log_odds(learned.truth, rows, next(iter(learned.held_out.values())).shape[1])
 
 
 def _shifts(learned: LearnedReaders, weights: Mapping[str, float], share: float) -> dict[str, FloatArray]:
