@@ -19,9 +19,9 @@ from benchmarks.bench_data import Cut
 from benchmarks.bench_opponents import FastText, NaiveBayesRegression
 from benchmarks.experiment import Experiment
 from benchmarks.models import classifier
-from glassformer.cli.output import duration
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
+from glassformer.data.wording import duration
 from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
 from glassformer.evaluation.measured import Baseline
 from glassformer.experiments.keeper import keep, read_kept, run_key

@@ -24,8 +24,7 @@ from benchmarks.bench_opponents import FastText
 from benchmarks.bench_result import EntryRun, entry_result, summary
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.tables_bench import bench_tables
-from glassformer.cli.output import duration
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, duration
 
 FOLDER = "bench-of-tables"
 

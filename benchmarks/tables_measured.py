@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.tables_common import NOT_YET, Document, command_today, read, seeds_in_words
-from glassformer.cli.output import duration
+from glassformer.data.wording import duration
 from glassformer.experiments.published.table import markdown, short
 
 BASELINE = "TF-IDF + logistic regression"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.tables_common import Document, command_today, computer, read, seeds_in_words
-from glassformer.cli.output import duration
+from glassformer.data.wording import duration
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
 from glassformer.experiments.published.table import HEADINGS, markdown, over_seeds, short

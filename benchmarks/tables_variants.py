@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.tables_common import Document, computer
-from glassformer.cli.output import duration
+from glassformer.data.wording import duration
 from glassformer.evaluation.charts import Dot, interval_chart, standalone
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.published.table import markdown, short

@@ -33,9 +33,9 @@ def wait_for(text: str, shown: io.StringIO) -> None:
 
 def test_a_terminal_shows_what_is_being_done_until_something_is_said() -> None:
     with redirect_stderr(Terminal()) as shown, ACTIVITY.running("loading"):
-        wait_for("loading (0 s so far)", shown)
+        wait_for("loading (0 s since the start)", shown)
         doing("reading \x1b[2Ja.csv")
-        wait_for("reading \ufffd[2Ja.csv (0 s so far)", shown)
+        wait_for("reading \ufffd[2Ja.csv (0 s since the start)", shown)
         say("done")
         doing("the end")
         wait_for("the end", shown)
@@ -47,7 +47,7 @@ def test_a_terminal_shows_what_is_being_done_until_something_is_said() -> None:
 
 def test_elsewhere_there_is_a_line_after_a_silence_and_no_carriage_return() -> None:
     with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("loading"):
-        wait_for("loading (0 s so far)\n", shown)
+        wait_for("loading (0 s since the start)\n", shown)
         time.sleep(0.3)
         lines = shown.getvalue().splitlines()
     assert 2 <= len(lines) <= 7  # again after each silence, not every time that it looks
@@ -59,7 +59,7 @@ def test_one_clock_counts_all_that_a_command_does() -> None:
     with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("loading"):
         ACTIVITY._since -= 100
         doing("the next epoch")
-        wait_for("the next epoch (100 s so far)\n", shown)
+        wait_for("the next epoch (1 min 40 s since the start)\n", shown)
 
 
 def test_while_a_bar_is_there_nothing_is_drawn() -> None:

@@ -73,10 +73,16 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     assert Body.load(tmp_path / "more").card.base == "small"
 
 
-def test_the_axes_of_another_body_are_taken_over(body: Path, tmp_path: Path) -> None:
+def test_the_axes_of_another_body_are_taken_over(body: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("embeddings", body.with_name("some.txt.gz"), *SMALL, "--out", tmp_path / "new")
     misused(glassformer(*asked, "--axes", tmp_path / "gone"), "there is no body")
-    assert glassformer(*asked, "--axes", ENGLISH, "--quiet").code == 0
+    misused(glassformer(*asked, "--axes", body), "this body has no axes; leave it out")
+    with monkeypatch.context() as patched:
+        patched.setattr("glassformer.readers.body.learning.factorised", Mock(side_effect=KeyboardInterrupt))
+        assert "Continue it with" in glassformer(*asked, "--axes", ENGLISH).err
+    made = glassformer(*asked, "--axes", ENGLISH, "--resume")
+    assert made.code == 0, made.err
+    assert "too few words of the axis 'sentiment', so it changes nothing" in made.err
     assert Body.load(tmp_path / "new").card.axes == Body.load(ENGLISH).card.axes != ()
 
 

@@ -331,7 +331,7 @@ def test_a_few_texts_of_the_training_table_make_figures_a_little_too_good(review
     unseen = [(f"{text} {number}", label) for number in range(10) for text, label in UNSEEN_ROWS]
     table = write_csv(tmp_path / "few.csv", [*unseen, *review_rows(3)])
     said = glassformer("evaluate", reviews.folder, table, "--out", tmp_path)
-    assert re.search(r"[23] of 153 measured texts were also in training; all figures are a little too good\n", said.err)
+    assert re.search(r"[23] of 153 measured texts were also in training; figures may be too good\n", said.err)
 
 
 def test_rows_that_were_left_out_are_not_counted_as_the_whole_table(reviews: Trained, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from glassformer.data.wording import duration
+
 _REDRAWN_AFTER = 1.0  # seconds, in a terminal
 _SAID_AFTER = 4.0  # seconds of silence, elsewhere; it is checked every second, so that a silence ends within five
 _ERASE = "\r\x1b[K"
@@ -83,7 +85,7 @@ class Activity:
 
     def _show(self) -> None:
         now = time.monotonic()
-        line = f"{self._what} ({now - self._since:.0f} s so far)"
+        line = f"{self._what} ({duration(round(now - self._since))} since the start)"
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             sys.stderr.write(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}")
             self._drawn = True

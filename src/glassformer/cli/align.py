@@ -31,11 +31,11 @@ from glassformer.cli.options import (
     Tuned,
     expanded,
 )
-from glassformer.cli.output import doing, duration, insist, print_json, say, show
+from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, reward_name, table, text_file
 from glassformer.cli.writers import check_folder
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, duration
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from glassformer.cli.options import FromRecipe, Learned, Measuring, Reading
 from glassformer.cli.output import (
     command_line,
     doing,
-    duration,
     print_json,
     print_table,
     read_aloud,
@@ -23,7 +22,7 @@ from glassformer.cli.output import (
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.data.locks import only_writer
-from glassformer.data.wording import counted, figure
+from glassformer.data.wording import counted, duration, figure
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources

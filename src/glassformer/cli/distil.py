@@ -17,9 +17,10 @@ from glassformer.cli.options import (
     Settings,
     Tuned,
 )
-from glassformer.cli.output import doing, duration, model_in_words, print_json, say, say_notes_of, show
+from glassformer.cli.output import doing, model_in_words, print_json, say, say_notes_of, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, student, table, tables
+from glassformer.data.wording import duration
 
 if TYPE_CHECKING:
     from glassformer.prediction.model_folder import TrainedModel

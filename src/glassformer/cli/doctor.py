@@ -20,8 +20,9 @@ from glassformer.cli.options import (
     Seed,
     Test,
 )
-from glassformer.cli.output import announce, duration, read_aloud, say, show, show_findings, write_json
+from glassformer.cli.output import announce, read_aloud, say, show, show_findings, write_json
 from glassformer.cli.writers import check_earlier, check_folder
+from glassformer.data.wording import duration
 
 if TYPE_CHECKING:
     from glassformer.doctor.findings import Diagnosis

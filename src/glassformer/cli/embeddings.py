@@ -11,11 +11,11 @@ import typer
 
 from glassformer.cli.given import settings_of
 from glassformer.cli.options import Again, DataDir, Shown, TextColumn
-from glassformer.cli.output import doing, duration, print_json, say, show
+from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import tables
-from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.data.wording import counted, duration
+from glassformer.errors import GlassformerError, UsageError, quoted
 
 if TYPE_CHECKING:
     from glassformer.data.documents import Documents
@@ -42,7 +42,7 @@ def embeddings(
         str | None,
         typer.Option(
             metavar="<body>",
-            help="Take over the axes of a body. `english` has one, from blame to praise, which models learn faster.",
+            help="Take the axes of another body. `english` has one, from blame to praise.",
         ),
     ] = None,
     text: TextColumn = None,
@@ -75,7 +75,9 @@ def embeddings(
         )
     if base is not None and axes is not None:
         raise UsageError(f"--axes {axes}: a body that is continued (--from {base}) keeps its own axes; leave it out")
-    along = () if axes is None else Body.load(body_folder(axes)).card.axes
+    taken_axes = () if axes is None else Body.load(body_folder(axes)).card.axes
+    if axes is not None and not taken_axes:
+        raise UsageError(f"--axes {axes}: this body has no axes; leave it out")
     begun = None if base is None else Body.load(body_folder(base))
     given = {} if dims is None else {"dims": dims}
     given |= {"window": window, "most_words": most_words, "min_count": min_count, "seed": seed}
@@ -85,7 +87,7 @@ def embeddings(
     work = as_path(out.with_name(f"{out.name}.unfinished"))
     identity = {"settings": settings, **content, "column": text, "from": base}
     identity |= {} if base is None else content_of(base)
-    identity |= {} if axes is None else {"axes": [axis.model_dump() for axis in along]}
+    identity |= {} if axes is None else {"axes": [axis.model_dump(mode="json") for axis in taken_axes]}
     identity |= {} if named_encoding() is None else {"encoding": named_encoding()}
 
     def sources() -> Iterator[Documents]:
@@ -95,7 +97,7 @@ def embeddings(
     try:
         with resumable(work), work_in(work, identity, resume=again.resume, overwrite=again.overwrite):
             name, kept = out.resolve().name, work / CHECKPOINT_FOLDER
-            body = learn_body(name, sources(), settings, doing, base=begun, axes=along, work=kept)
+            body = learn_body(name, sources(), settings, doing, base=begun, axes=taken_axes, work=kept)
             with folder_written_aside(out) as folder:
                 body.save(folder)
                 write_sums(folder)
@@ -107,6 +109,9 @@ def embeddings(
     if base is None and body.card.read < _LITTLE:
         read = counted(body.card.read, "word")
         say(f"note: {read} are few for vectors; give more texts, or if they are English, --from english")
+    if taken_axes and body.stretch is None:
+        named = " and ".join(quoted(axis.name) for axis in taken_axes)
+        say(f"warning: the texts hold too few words of the axis {named}, so it changes nothing")
     _show(Body.load(out), out, json=shown.json)
 
 

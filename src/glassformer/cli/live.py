@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
-from glassformer.cli.output import doing, duration, one_line, say, without_control
+from glassformer.cli.output import doing, one_line, say, without_control
+from glassformer.data.wording import duration
 
 if TYPE_CHECKING:
     from rich.console import Console

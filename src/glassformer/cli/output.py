@@ -233,11 +233,3 @@ def command_line(*, leave_out: str = "", add: str = "") -> str:
     arguments = [argument for argument in sys.argv[1:] if argument not in (leave_out, add)]
     arguments = list(map(as_named, arguments))
     return f"{program()} {shlex.join([*arguments, *([add] if add else [])])}"
-
-
-def duration(seconds: float) -> str:
-    """Write a duration: 75.2 becomes `1 min 15 s`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

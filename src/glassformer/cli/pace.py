@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.output import doing, duration
+from glassformer.cli.output import doing
+from glassformer.data.wording import duration
 
 if TYPE_CHECKING:
     import polars as pl

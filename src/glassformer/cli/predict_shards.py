@@ -13,7 +13,6 @@ import typer
 from glassformer.cli.output import (
     command_line,
     doing,
-    duration,
     insist,
     print_json,
     say,
@@ -23,7 +22,7 @@ from glassformer.cli.output import (
 from glassformer.cli.pace import per_second
 from glassformer.cli.resume import Stopped
 from glassformer.cli.unknown import USUALLY_UNLIKE, counts_of, most_given, review_below, say_needs_review
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, duration
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import typer
 
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import OfLanguageModel, OutFolder, Running, TextColumn, Tuned
-from glassformer.cli.output import doing, duration, model_in_words, print_json, say, show
+from glassformer.cli.output import doing, model_in_words, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import table
 from glassformer.cli.torchrun import join, leads
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, duration
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import Measuring
-from glassformer.cli.output import command_line, doing, duration, print_json, print_table, say, show
+from glassformer.cli.output import command_line, doing, print_json, print_table, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.data.locks import only_writer
+from glassformer.data.wording import duration
 
 if TYPE_CHECKING:
     from glassformer.experiments.published.system_run import SystemRun

@@ -16,7 +16,6 @@ from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Runni
 from glassformer.cli.output import (
     command_line,
     doing,
-    duration,
     print_json,
     print_table,
     read_aloud,
@@ -26,6 +25,7 @@ from glassformer.cli.output import (
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.data.locks import only_writer
+from glassformer.data.wording import duration
 
 if TYPE_CHECKING:
     from glassformer.experiments.search.result import SearchResult, Trial

@@ -18,7 +18,6 @@ from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Readin
 from glassformer.cli.output import (
     command_line,
     doing,
-    duration,
     model_in_words,
     print_json,
     read_aloud,
@@ -29,7 +28,7 @@ from glassformer.cli.output import (
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import costs_given, rules_file, table, tables
 from glassformer.cli.torchrun import join, leads
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, duration
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.targets.parts import folder_of
 

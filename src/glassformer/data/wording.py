@@ -98,3 +98,11 @@ def about(seconds: float) -> str:
         return counted(max(1, round(seconds)), "second")
     value, unit = (seconds / 60, "minutes") if seconds < 5400 else (seconds / 3600, "hours")
     return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}".replace(".0 ", " ")
+
+
+def duration(seconds: float) -> str:
+    """Write a duration: 75.2 becomes `1 min 15 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 and seconds % 1 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

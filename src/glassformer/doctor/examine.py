@@ -165,11 +165,13 @@ def _check_texts(
         held_out=held_out is not None,
         kind=recipe.tokenizer.kind if init is None else "pretrained",
     )
-    unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, alone=alone)
+    of_transformer: list[Finding] = []
+    if not recipe.training.without_transformer:
+        unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, alone=alone)
+        of_transformer = [length, unknown, by_label]
     findings = [
         *bench.check_truth(sources, prepared),
-        length,
-        *([] if recipe.training.without_transformer else [unknown, by_label]),
+        *of_transformer,
         *check_languages(sources.train),
         *check_rows(bench.by_value(sources.train), splits, bench.target),
         check_size(

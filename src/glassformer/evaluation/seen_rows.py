@@ -15,7 +15,7 @@ from glassformer.evaluation.measured import measures_of
 from glassformer.prediction.folder_config import FolderConfig
 
 TOO_GOOD = "all figures are too good"
-_LITTLE = "all figures are a little too good"
+_LITTLE = "figures may be too good"
 _MANY = 0.05  # share of the measured texts that were in training
 
 
