@@ -30,6 +30,15 @@ def lines_of(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(opened))
 
 
+def test_doubts_about_a_rare_label_alone_are_said(tmp_path: Path) -> None:
+    """A fifth of the texts of the frequent label have the rare one, as a model that gives it too rarely sees them."""
+    good, bad = ([text for text, label in opinions(200) if label == which] for which in ("good", "bad"))
+    rows = [*[(text, "good") for text in good[20:]], *[(text, "bad") for text in (*good[:20], *bad[:30])]]
+    said = glassformer("labels", write_csv(tmp_path / "rare.csv", rows))
+    assert said.code == 0
+    assert "rows have the label 'bad', which is rarer than 'good'; a model gives rare labels too rarely" in said.err
+
+
 def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     said = glassformer("labels", table)
     assert said.code == 0, said.err
@@ -47,6 +56,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
     assert "Estimate: at most about " in said.out
+    assert "which is rarer" not in said.err
     assert f"{findings}: {len(lines)} findings. Fill in the column new_label" in said.out
     assert f"then: glassformer labels {table} --apply {findings}" in said.err
 

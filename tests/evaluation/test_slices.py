@@ -70,6 +70,19 @@ def test_answers_of_cross_validation_count_as_fewer_rows() -> None:
     assert [few.accuracy.low, few.accuracy.high] == pytest.approx([as_many.low, as_many.high])
 
 
+def test_rows_of_groups_count_as_fewer_for_p() -> None:
+    shops = pl.DataFrame({"shop": SHOPS})
+    found = [find_slices(["fine"] * 50, RIGHT, shops, worth_of_groups=worth).listed[0] for worth in (1.0, 0.5)]
+    assert found[0].p == pytest.approx(0.0158, abs=0.0001)
+    assert found[1].p == pytest.approx(fewer := 1 - sum(_of_fewer(right) for right in range(7, 11)), abs=1e-9)
+    assert fewer > 0.1
+
+
+def _of_fewer(right: int) -> float:
+    """How likely chance gives so many of 20 right rows to 10 of 26."""
+    return comb(20, right) * comb(6, 10 - right) / comb(26, 10)
+
+
 def test_a_planted_keyword_is_found_among_many() -> None:
     texts = random_texts(600, 1)
     rng = np.random.default_rng(2)

@@ -13,6 +13,7 @@ from glassformer.serving.api import create_app
 from glassformer.serving.guard import CONTENT_SECURITY_POLICY
 from glassformer.serving.limits import Limits
 from glassformer.serving.served_model import ServedModel
+from tests.evaluation.samples import sample_evaluation
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import keeping
 from tests.prediction.samples import small_trained_model
@@ -225,6 +226,18 @@ def test_model_says_what_is_known(tmp_path: Path) -> None:
     config = two_readers().config
     assert model["parameters"] == parameter_count(config.model, config.vocab_size, config.n_classes)
     assert found["limits"]["texts"] == Limits().texts
+
+
+def test_figures_that_are_too_good_are_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "evaluation").mkdir()
+    measured = []
+    for too_good in (None, "all figures are too good"):
+        evaluation = sample_evaluation(30).model_copy(update={"too_good": too_good})
+        (tmp_path / "evaluation" / "metrics.json").write_text(evaluation.model_dump_json(), encoding="utf-8")
+        with TestClient(create_app(served(folder=tmp_path))) as client:
+            measured.append(client.get("/model").json()["models"][0]["measured"])
+    assert measured[0]["rows"] == 30
+    assert measured[1] is None
 
 
 def test_too_many_requests_are_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

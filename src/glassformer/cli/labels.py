@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,8 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from glassformer.data.formats.format import Delimited
     from glassformer.data.table import Table
     from glassformer.labels.findings import LabelCheck
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from glassformer.labels.truth import Truth
 
 _SHOWN, _CHARACTERS_SHOWN = 3, 80
+_FEWEST_DOUBTS, _ONE_SIDED = 10, 0.8  # of which so many are about one label: a warning
 
 
 def labels(
@@ -284,11 +288,26 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
         _show_rest(found.height, out)
         if why == DOUBTFUL and found.height and (estimate := truth.estimate_in_words(check)):
             show(f"  {estimate}")
+        if why == DOUBTFUL:
+            _warn_of_rare_class(found, truth)
     if check.curve is not None:
         _show_curve(check.curve)
     elif not check.knows_nothing:
         show(
             f"\nmore labels: what they would bring cannot be told of fewer than {fewest_rows(len(check.labels)):,} rows"
+        )
+
+
+def _warn_of_rare_class(doubted: pl.DataFrame, truth: Truth) -> None:
+    """Say if nearly all doubts are about a label that few rows have: a model gives it too rarely."""
+    if doubted.height < _FEWEST_DOUBTS:
+        return
+    (label, other), count = Counter(doubted.select("label", "suggested_label").iter_rows()).most_common(1)[0]
+    rows = Counter(truth.cells)
+    if count >= _ONE_SIDED * doubted.height and rows[label] < rows[other]:
+        say(
+            f"warning: {count:,} of these {doubted.height:,} rows have the label {quoted(label)}, which is rarer than "
+            f"{quoted(other)}; a model gives rare labels too rarely, so read the rows before you change any"
         )
 
 

@@ -91,20 +91,21 @@ class MeasuredRows(ABC):
     @cached_property
     def worth(self) -> float:
         """The share of the rows that tells something of its own (see `Draws`)."""
-        return worth_of_folds(self.folds) * self._worth_of_groups
+        return worth_of_folds(self.folds) * self.worth_of_groups
 
     @cached_property
-    def _worth_of_groups(self) -> float:
+    def worth_of_groups(self) -> float:
+        """The same, though one model answered all rows."""
         return worth_of_groups(self.wrong, self.groups)
 
     @property
     def about_groups(self) -> list[str]:
         """A sentence about groups that make the intervals wider."""
-        if self.groups is None or (worth := self._worth_of_groups) > _NEARLY_ALL:
+        if self.groups is None or (worth := self.worth_of_groups) > _NEARLY_ALL:
             return []
         rows, several = len(self.truth), counted(len(np.unique(self.groups)), "group")
-        like = f"{max(1, round(worth * rows)):,}"
-        return [f"rows of a group are alike ({several}), so intervals and p count these {rows:,} rows as {like}"]
+        like = f"{max(1, round(worth * rows)):,} of {rows:,}"
+        return [f"rows of a group are alike ({several}), so intervals and p count fewer rows: {like} for the model"]
 
     @property
     @abstractmethod
@@ -115,6 +116,10 @@ class MeasuredRows(ABC):
     def draws(self) -> Draws:
         """How intervals are drawn."""
         return self.draws_from(self.seed)
+
+    def draws_of(self, values: Array) -> Draws:
+        """Return the same for the mean of these values (n,): they may be more or less alike within groups."""
+        return {**self.draws, "worth": worth_of_folds(self.folds) * worth_of_groups(values, self.groups)}
 
     def draws_from(self, seed: int) -> Draws:
         return {"seed": seed, "resamples": self.resamples, "worth": self.worth}

@@ -41,32 +41,42 @@ class _Counted:
 
 
 def find_slices(
-    texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl.DataFrame | None = None, *, worth: float = 1.0
+    texts: Sequence[str],
+    right: Bool[np.ndarray, " n"],
+    columns: pl.DataFrame | None = None,
+    *,
+    worth: float = 1.0,
+    worth_of_groups: float = 1.0,
 ) -> Slices:
     """Compare the rows of each slice with all other rows.
 
     A slice is a quarter of the rows by length or by a column of many numbers, the rows with one value of another
     column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each. Intervals
-    count `worth` of the rows (see `Draws`). p compares rows that the same models answered, so it counts all.
+    count `worth` of the rows (see `Draws`). p compares rows that the same models answered, so it counts all, or
+    `worth_of_groups` of them.
     """
     lengths, keywords = _words_in(pl.DataFrame({"text": texts, "right": right}))
     found = [_counted("length", None, value, right[which]) for value, which in quarters(lengths)]
     for column in [] if columns is None else columns.iter_columns():
         found += [_counted("column", column.name, value, right[which]) for value, which in _parts(column)]
     found += keywords
-    return _compared([each for each in found if FEWEST_ROWS <= each.rows <= len(right) - FEWEST_ROWS], right, worth)
+    large = [each for each in found if FEWEST_ROWS <= each.rows <= len(right) - FEWEST_ROWS]
+    return _compared(large, right, worth, worth_of_groups)
 
 
 def _counted(kind: Kind, column: str | None, value: str, right: Bool[np.ndarray, " rows"]) -> _Counted:
     return _Counted(kind=kind, column=column, value=value, rows=len(right), right=int(right.sum()))
 
 
-def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"], worth: float) -> Slices:
+def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"], worth: float, worth_of_groups: float) -> Slices:
     """Test each slice against the rest (Fisher 1935), and correct for their number (Benjamini & Hochberg 1995)."""
     if not found:
         return Slices(looked_at=0, significantly_worse=0, columns=(), listed=())
     n, all_right = len(right), int(right.sum())
-    p = hypergeom.cdf([each.right for each in found], n, all_right, [each.rows for each in found]).clip(0, 1)
+    inside = np.array([(each.right, each.rows - each.right) for each in found])
+    outside = np.array([all_right, n - all_right]) - inside
+    (hits, misses), (others, missed) = (np.round(worth_of_groups * part).astype(int).T for part in (inside, outside))
+    p = hypergeom.cdf(hits, hits + misses + others + missed, hits + others, hits + misses).clip(0, 1)
     corrected = false_discovery_control(p, method="bh")
     listed = [(found[i], float(p[i]), float(corrected[i])) for i in np.argsort(p, kind="stable")[:LISTED]]
     return Slices(

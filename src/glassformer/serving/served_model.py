@@ -259,9 +259,9 @@ class ServedModel:
         }
 
     def _measured(self) -> dict[str, Any] | None:
-        """Return what `glassformer evaluate` found, if it wrote that into the model folder."""
+        """Return what `glassformer evaluate` found, if it wrote that into the model folder, and it is not too good."""
         found: Evaluation | None = figures_in(self.folder, self.target.part("evaluation_result"))
-        if found is None:
+        if found is None or found.too_good:
             return None
         return {
             "data": found.data.source,

@@ -113,7 +113,7 @@ class LabelledRows(MeasuredRows):
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         about: Any = (outcome.answers, self.truth, self.names)
         return {
-            "metrics": measure(*about, costs=self.costs, **self.draws),
+            "metrics": measure(*about, costs=self.costs, **self.draws_of(self.right(outcome.answers))),
             "ranking": ranking(*about),
         }
 
@@ -121,8 +121,10 @@ class LabelledRows(MeasuredRows):
         self, model: LabelContestant, other: LabelContestant, answers: Array, *, alike: bool
     ) -> LabelComparison:
         correct, other_correct = self.right(self.answers), self.right(answers)
-        difference = bootstrap_mean(correct.astype(np.int8) - other_correct.astype(np.int8), **self.draws)
-        only_model, only_other, p = mcnemar(correct, other_correct, worth=self.worth)
+        differences = correct.astype(np.int8) - other_correct.astype(np.int8)
+        draws = self.draws_of(differences)
+        difference = bootstrap_mean(differences, **draws)
+        only_model, only_other, p = mcnemar(correct, other_correct, worth=draws["worth"])
         return LabelComparison(
             baseline=other.name,
             difference=difference,
@@ -150,7 +152,11 @@ class LabelledRows(MeasuredRows):
             "rules": self._measured_rules(),
             "review": review(*about, thresholds=self.thresholds, costs=self.costs, **self.draws),
             "slices": find_slices(
-                [texts_alone(text) for text in self.texts], self.right(probs), self.columns, worth=self.worth
+                [texts_alone(text) for text in self.texts],
+                self.right(probs),
+                self.columns,
+                worth=self.worth,
+                worth_of_groups=self.worth_of_groups,
             ),
             "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, self.costs),
         }
@@ -212,8 +218,13 @@ class LabelledRows(MeasuredRows):
             measure(each.answers, each.truth, each.names, costs=each.costs, **each.draws).macro_f1 for each in both
         ]
         accuracies = [share_right(each, **rows.draws) for each, rows in zip(right, both, strict=True)]
-        difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), **self.draws)
-        p, f1 = mcnemar(*right, worth=self.worth)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
+        differences = right[0].astype(np.int8) - right[1].astype(np.int8)
+        draws = self.draws_of(differences)
+        difference = bootstrap_mean(differences, **draws)
+        p, f1 = (
+            mcnemar(*right, worth=draws["worth"])[2],
+            dict(zip(names, (each.value for each in macro_f1), strict=True)),
+        )
         given = [["|".join(each._names(hot)) for hot in each._given(each.answers)] for each in both]
         truth = one_hot(self.truth, self.target.width)
 

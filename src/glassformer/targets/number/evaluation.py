@@ -96,11 +96,12 @@ class NumberedRows(MeasuredRows):
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         ranked = self.ranked.get(outcome.name)
-        return {"metrics": measure_numbers(outcome.answers, self.truth, ranked=ranked, **self.draws)}
+        draws = self.draws_of((outcome.answers - self.truth) ** 2)
+        return {"metrics": measure_numbers(outcome.answers, self.truth, ranked=ranked, **draws)}
 
     def compare(self, model: Any, other: Any, answers: Array, *, alike: bool) -> Comparison:  # noqa: ARG002
         own, theirs = ((each - self.truth) ** 2 for each in (self.answers, answers))
-        difference = difference_in_r2(own, theirs, self.truth, **self.draws)
+        difference = difference_in_r2(own, theirs, self.truth, **self.draws_of(own - theirs))
         verdict = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
         return Comparison(baseline=other.name, difference=difference, verdict=capital(verdict))
 
@@ -133,7 +134,8 @@ class NumberedRows(MeasuredRows):
         near = off <= distance
         if near.all():
             return None
-        slices = find_slices([texts_alone(text) for text in self.texts], near, self.columns, worth=self.worth)
+        shown_texts, worth = [texts_alone(text) for text in self.texts], self.worth
+        slices = find_slices(shown_texts, near, self.columns, worth=worth, worth_of_groups=self.worth_of_groups)
         return FarOff(distance=distance, slices=slices)
 
     def _by_answer(self) -> tuple[AnswerRange, ...]:
@@ -201,7 +203,8 @@ class NumberedRows(MeasuredRows):
     def compared(self, other: NumberedRows, **about: Any) -> NumberModelComparison:
         metrics = [measure_numbers(each.answers, each.truth, **each.draws) for each in (self, other)]
         off = [np.abs(each.answers - each.truth) for each in (self, other)]
-        difference = difference_in_r2(off[0] ** 2, off[1] ** 2, self.truth, **self.draws)
+        squares = off[0] ** 2, off[1] ** 2
+        difference = difference_in_r2(*squares, self.truth, **self.draws_of(squares[0] - squares[1]))
         gap = off[1] - off[0]
 
         def most(chosen: list[int]) -> tuple[Nearer, ...]:
