@@ -114,7 +114,7 @@ def _check_place(out: Path, again: Again) -> None:
     """Raise `UsageError` if a body or other files would be lost."""
     from glassformer.data.checksums import check_nothing_added
     from glassformer.data.files import check_link
-    from glassformer.readers.body.vectors import BODY_FILE
+    from glassformer.data.model_marks import BODY_FILE
 
     check_link(out)
     holds_body = (out / BODY_FILE).is_file()
