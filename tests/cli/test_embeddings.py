@@ -86,6 +86,15 @@ def test_the_axes_of_another_body_are_taken_over(body: Path, tmp_path: Path, mon
     assert Body.load(tmp_path / "new").card.axes == Body.load(ENGLISH).card.axes != ()
 
 
+@pytest.mark.parametrize("length", [255, 245])
+def test_a_name_as_long_as_it_may_be(body: Path, tmp_path: Path, length: int) -> None:
+    asked = ("embeddings", body.with_name("some.txt.gz"), *SMALL, "--quiet", "--out")
+    made = glassformer(*asked, tmp_path / ("a" * length))
+    assert made.code == 0, made.err
+    assert [path.name for path in tmp_path.iterdir()] == ["a" * length]
+    misused(glassformer(*asked, tmp_path / ("a" * 256)), "cannot be the name of a file or folder")
+
+
 @pytest.mark.usefixtures("unsealed")
 def test_another_body_of_the_same_name_is_not_continued(
     body: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

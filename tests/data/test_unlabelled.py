@@ -5,8 +5,8 @@ import pytest
 
 from glassformer.data.documents import Documents, admitted, read_unlabelled
 from glassformer.data.inputs import BEGIN, END
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.errors import UsageError
-from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.prediction.model_folder import save_model
 from tests.prediction.samples import small_trained_model
 
@@ -99,6 +99,20 @@ def test_models_among_the_texts_are_left_out(tmp_path: Path) -> None:
     assert read.notes == ("1 text file", "left out: 'below/web', 'model', which are models")
     with pytest.raises(UsageError, match=r"model holds a model; name a folder of text files"):
         read_unlabelled(str(folder / "model"))
+    (folder / "a.txt").unlink()
+    with pytest.raises(UsageError, match=r"texts holds only models \('below/web', 'model'\); name a folder of text"):
+        read_unlabelled(str(folder))
+
+
+def test_weights_alone_are_no_model(tmp_path: Path) -> None:
+    (tmp_path / "v.safetensors").mkdir()
+    (tmp_path / "v.safetensors" / "a.txt").write_text("a text")
+    assert read_unlabelled(str(tmp_path)).notes == ("1 text file",)
+    (tmp_path / "b.safetensors").touch()
+    assert read_unlabelled(str(tmp_path)).texts.to_list() == ["a text"]
+    (tmp_path / "body.json").touch()
+    with pytest.raises(UsageError, match=r" holds a model; name a folder of text files"):
+        read_unlabelled(str(tmp_path))
 
 
 def test_a_table_with_the_column_of_the_training_table(tmp_path: Path) -> None:

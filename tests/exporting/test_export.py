@@ -10,10 +10,10 @@ import pytest
 
 from glassformer.data.checksums import SUMS_FILE
 from glassformer.data.files import aside_of, folder_written_aside
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.export import FORMATS, Format, export
 from glassformer.models.model_config import ModelConfig
-from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.prediction.verify import verify
 from tests.exporting.samples import from_scratch, saved
 

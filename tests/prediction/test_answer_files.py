@@ -7,11 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from glassformer.data.formats.columnar import scanned
 from glassformer.data.formats.format import Delimited
 from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
-from glassformer.prediction.answer_files import Columns, answer_file, json_answers, refuse_taken, rows_of, texts_in
+from glassformer.prediction import answer_files
+from glassformer.prediction.answer_files import Columns, json_answers, refuse_taken, rows_of, texts_in
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.shards import Answered, Job, Unanswered, answer_shard
 from tests.prediction.samples import small_trained_model
 
 
@@ -98,21 +101,26 @@ def test_rows_of_json_are_never_those_of_other_answers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [3, 2, 0])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-def test_answers_never_stand_beside_rows_that_were_written_meanwhile(tmp_path: Path, suffix: str, rows: int) -> None:
+def test_answers_never_stand_beside_rows_that_were_written_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int
+) -> None:
     """Parquet keeps the columns of its table, which are read again at the end."""
-    table, out, answers = tmp_path / f"t{suffix}", tmp_path / "out.parquet", Columns(pl.DataFrame({"n": [1, 2, 3]}))
+    table, out = tmp_path / f"t{suffix}", tmp_path / "answers"
+    out.mkdir()
     write = pl.DataFrame.write_parquet if suffix == ".parquet" else pl.DataFrame.write_ipc
     read, later = pl.DataFrame({"text": ["a", "b", "c"]}), pl.DataFrame({"text": ["x", "y", "z"][:rows]})
+    predictor, job = Predictor(small_trained_model()), Job(model=tmp_path, out=out, text_column="text")
     write(read, table)
+    answered = answer_shard(predictor, job, table, None, lambda _: None)
+    assert isinstance(answered, Answered)
+    assert pl.read_parquet(answered.aside)["text"].to_list() == ["a", "b", "c"]
 
-    def answered(now: pl.DataFrame | None = None) -> pl.DataFrame:
-        with answer_file(out, name=out, table=table, like=Delimited(), safe=False) as added:
-            added(read, answers)
-            if now is not None:
-                write(now, table)
-        return pl.read_parquet(out)
+    def overwritten(path: Path) -> pl.LazyFrame:
+        write(later, path)
+        return scanned(path)
 
-    write(read, table)
-    assert answered().to_dict(as_series=False) == {"text": ["a", "b", "c"], "n": [1, 2, 3]}
-    with pytest.raises(UsageError, match="changed while it was read"):
-        answered(later)
+    monkeypatch.setattr(answer_files, "scanned", overwritten)
+    refused = answer_shard(predictor, job, table, None, lambda _: None)
+    assert isinstance(refused, Unanswered)
+    assert "changed while it was read" in refused.error.message
+    assert not list(out.iterdir())

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 from glassformer.data.checksums import SUMS_FILE, read_sums
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction import weights_file as weights_module
@@ -286,3 +287,21 @@ def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypat
 def test_every_file_is_as_readable_as_the_others(tmp_path: Path) -> None:
     save_model(tmp_path / "model", small_trained_model(), card="")
     assert len({path.stat().st_mode for path in (tmp_path / "model").iterdir()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("model_type", "exported", "readable"),
+    [("bert", True, True), ("bert", False, True), ("t5", False, False), (["bert"], False, False)],
+)
+def test_a_folder_of_transformers_is_called_what_it_is(
+    model_type: object, exported: bool, readable: bool, tmp_path: Path
+) -> None:
+    for name in ("tokenizer.json", "model.safetensors", *([RECORD_FILE] if exported else [])):
+        (tmp_path / name).touch()
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    with pytest.raises(UsageError) as refused:
+        load_model(tmp_path, CLASSIFIER)
+    said = refused.value.message
+    assert ("name the model folder that it was exported from" in said) is exported
+    assert ("is a model of the library transformers, not of glassformer" in said) is not exported
+    assert (f"`init='hf:{tmp_path}'`" in said) is readable

@@ -89,6 +89,9 @@ def test_levels_are_found_unless_each_cell_is_to_be_a_class(tmp_path: Path) -> N
         ([n / 7 for n in range(30)], "number", "holds decimal numbers"),
         (["low", "mid", "high"] * 9, None, "holds words). If they have an order, name them from the lowest to the"),
         (["low", "mid", "high"] * 9, None, "`order='high,low,mid'`"),
+        (["low", "mid's", "high"] * 9, None, "from the lowest to the highest: `order='LOWEST,…,HIGHEST'`"),
+        (["low", "mid`s", "high"] * 9, None, "from the lowest to the highest: `order='LOWEST,…,HIGHEST'`"),
+        (["low", "mid" * 30, "high"] * 9, None, "from the lowest to the highest: `order='LOWEST,…,HIGHEST'`"),
         (GENRES, "several", "with '|' in between"),
     ],
 )
@@ -98,6 +101,15 @@ def test_a_target_is_judged_by_its_content(labels: list[object], task: Task | No
     assert found.source.multilabel == ("|" if task == "several" else None)
     assert found.said is not None
     assert words in found.said
+
+
+def test_an_order_is_suggested_with_labels_only_if_all_are_known(tmp_path: Path) -> None:
+    grades = ["low", "mid", "high"] * 6_000
+    found = find_task(written(tmp_path, [*grades, *["worst"] * 50]), by_content=True)
+    assert str(found.said).endswith("If they have an order, `task='ordered'` lists them all, for you to sort")
+    with pytest.raises(UsageError, match="`order='high,low,mid,worst'`"):
+        read_sources(found.source.model_copy(update={"task": "ordered"}), ValidationConfig(), None)
+    assert "order" not in str(find_task(written(tmp_path, ["good", "bad"] * 9), by_content=True).said)
 
 
 def test_labels_are_classes_unless_they_hold_several(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from glassformer.data.addresses import without_password
 from glassformer.data.files import write_aside
 from glassformer.data.inputs import Inputs
 from glassformer.data.json_files import read_json
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.splits import Splits
 from glassformer.doctor.findings import LEVELS
 from glassformer.errors import GlassformerError, UsageError
@@ -27,7 +28,7 @@ from glassformer.pages.html import rendered
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import check_is_folder
-from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE, RECORD_FILE
+from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
 

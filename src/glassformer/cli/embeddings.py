@@ -62,7 +62,7 @@ def embeddings(
     from glassformer.data.checksums import write_sums
     from glassformer.data.documents import read_documents
     from glassformer.data.encodings import named_encoding
-    from glassformer.data.files import as_path, folder_written_aside
+    from glassformer.data.files import as_path, folder_written_aside, short_name
     from glassformer.prediction.folder_format import is_unfinished
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.readers.body.learning import BodySettings, learn_body
@@ -84,7 +84,7 @@ def embeddings(
     settings = settings_of(BodySettings, **given)
     _check_place(out, again)
     content = _content(texts)  # before a long time is spent on some
-    work = as_path(out.with_name(f"{out.name}.unfinished"))
+    work = as_path(out.with_name(f"{short_name(out)}.unfinished"))
     identity = {"settings": settings, **content, "column": text, "from": base}
     identity |= {} if base is None else content_of(base)
     identity |= {} if axes is None else {"axes": [axis.model_dump(mode="json") for axis in taken_axes]}
@@ -119,7 +119,7 @@ def _check_place(out: Path, again: Again) -> None:
     """Raise `UsageError` if a body or other files would be lost."""
     from glassformer.data.checksums import check_nothing_added
     from glassformer.data.files import check_link
-    from glassformer.readers.body.vectors import BODY_FILE
+    from glassformer.data.model_marks import BODY_FILE
 
     check_link(out)
     holds_body = (out / BODY_FILE).is_file()

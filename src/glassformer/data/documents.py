@@ -23,6 +23,7 @@ from glassformer.data.input_columns import composer
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
 from glassformer.data.lines import OnNote
+from glassformer.data.model_marks import MARKS, RECORD_FILE
 from glassformer.data.parts import exists, file_of
 from glassformer.data.rows import DAMAGE, batches_of, check_file
 from glassformer.data.shards import files_of
@@ -35,7 +36,8 @@ PLAIN = (".txt", ".text", ".md")
 """The extensions of plain text. One of a compression may follow."""
 _TEXT_FOR_A_NUL = 10_000
 """In so many characters, a NUL is a slip of whoever made the file, and is read as a space. In fewer, it is no text."""
-_OF_EXPORTS, _SHOWN = "glassformer.json", 3
+_SHOWN = 3
+_NAME_TEXTS = "name a folder of text files, a text file or a table"
 _MOST_LINES = 50  # of a paragraph, on average. Paragraphs of more are lines that some blank ones stand between
 
 
@@ -258,20 +260,25 @@ def _folder(path: Path) -> Documents:
     The folders of models in it are left out: they hold cards and words.
     """
     inside = [
-        file for file in path.rglob("*") if not any(part.startswith(".") for part in file.relative_to(path).parts)
+        file
+        for file in path.rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
-    models = {file.parent for file in inside if file.suffix == ".safetensors" or file.name == _OF_EXPORTS}
-    files = sorted(file for file in inside if is_plain(file) and file.is_file() and models.isdisjoint(file.parents))
+    models = {file.parent for file in inside if file.suffix == ".safetensors" or file.name == RECORD_FILE}
+    if path in models:
+        if any((path / mark).is_file() for mark in MARKS):
+            raise UsageError(f"{path} holds a model; {_NAME_TEXTS}")
+        models.remove(path)  # weights alone may lie beside texts
+    apart = [file for file in inside if models.isdisjoint(file.parents)]
+    files = sorted(filter(is_plain, apart))
     names = sorted(quoted(str(each.relative_to(path))) for each in models if models.isdisjoint(each.parents))
     which = "which is a model" if len(names) == 1 else "which are models"
     left_out = f"left out: {listed(names, _SHOWN)}, {which}"
-    if path in models:
-        raise UsageError(f"{path} holds a model; name a folder of text files, a text file or a table")
+    if names and not apart:
+        kind = "a model" if len(names) == 1 else "models"
+        raise UsageError(f"{path} holds only {kind} ({listed(names, _SHOWN)}); {_NAME_TEXTS}")
     if not files:
-        raise UsageError(
-            f"{path} is a folder without text files ({', '.join(PLAIN)}); name a folder of text files, a text file or "
-            "a table"
-        )
+        raise UsageError(f"{path} is a folder without text files ({', '.join(PLAIN)}); {_NAME_TEXTS}")
     found = [left_out] if names else []
     decoder = FolderDecoder(path, files, _bytes_of, on_note=found.append)
     texts = pl.Series([_without_nul(decoder.text(file), file) for file in files], dtype=pl.String)

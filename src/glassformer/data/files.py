@@ -55,7 +55,7 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
     """
     path = path.resolve()
     remove_left(path)
-    aside, before = aside_of(path), path.with_name(f".{_short(path)}.replaced-{os.getpid()}")
+    aside, before = aside_of(path), path.with_name(f".{short_name(path)}.replaced-{os.getpid()}")
     with no_empty_folders(path):
         try:
             aside.mkdir(parents=True)
@@ -109,11 +109,11 @@ def check_link(path: Path) -> None:
 
 def aside_of(path: Path) -> Path:
     """Return the hidden place beside `path` where this process writes what will replace it."""
-    return path.with_name(f".{_short(path)}{ASIDE}{platform.node()}-{os.getpid()}")
+    return path.with_name(f".{short_name(path)}{ASIDE}{platform.node()}-{os.getpid()}")
 
 
-def _short(path: Path) -> str:
-    """Return what stands for a name within a hidden one, which is longer."""
+def short_name(path: Path) -> str:
+    """Return what stands for a name within a longer one."""
     name = os.fsencode(path.name)
     return path.name if len(name) <= _LONGEST_IN_ASIDE else hashlib.sha256(name).hexdigest()
 
@@ -126,7 +126,7 @@ def make_private(path: Path) -> None:
 
 def remove_left(path: Path) -> None:
     """Remove what a process of this machine was writing in place of `path` when it was killed."""
-    start = f".{_short(path)}{ASIDE}{platform.node()}-"
+    start = f".{short_name(path)}{ASIDE}{platform.node()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*"):
         number = left.name.removeprefix(start)
         if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ from glassformer.errors import UsageError, brief_value, quoted
 
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
 LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
-_MOST_SHOWN = 10
+_MOST_SHOWN, _LONGEST_SHOWN = 10, 60
+_NOT_COPIED = re.compile(r"""['"`\\\x00-\x1f]""")  # a shell, or our own messages, read these in another way
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +168,9 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
 
 
 def how_to_order(names: Sequence[str]) -> str:
-    """Say how the order of these labels is given."""
+    """Say how the order of these labels is given, by a command that can be copied, or without their names."""
+    if any(len(name) > _LONGEST_SHOWN or _NOT_COPIED.search(name) for name in names):
+        return "name them from the lowest to the highest: `order='LOWEST,…,HIGHEST'`"
     some = ",".join([*map(in_option, names[:_MOST_SHOWN]), *(["…"] if names[_MOST_SHOWN:] else [])])
     return f"name them from the lowest to the highest (here by the alphabet): `order={some!r}`"
 

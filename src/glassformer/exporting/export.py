@@ -13,11 +13,11 @@ from glassformer import __version__
 from glassformer.data.checksums import check_nothing_added, write_sums
 from glassformer.data.files import check_link, folder_written_aside, why_not_written
 from glassformer.data.inputs import example_of
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.onnx import write_onnx
 from glassformer.exporting.transformers_folder import write_transformers
 from glassformer.exporting.web import write_web
-from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.shipped import shown
 

@@ -14,7 +14,6 @@ import polars as pl
 
 from glassformer.data.formats.columnar import scanned
 from glassformer.data.formats.format import Delimited
-from glassformer.data.rows import unchanged
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 
@@ -128,16 +127,18 @@ def json_answers(write: Callable[[Iterable[str]], None], like: Delimited, *, sou
 
 
 def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
-    """Keep the answers of the whole table, and put them beside its own columns at the end, which are read again."""
+    """Keep the answers of the whole table, and put them beside its own columns at the end, which are read again.
+
+    The caller sees to it that the table stays as it is meanwhile.
+    """
     kept: list[pl.DataFrame] = []
 
     def write(frame: pl.DataFrame, answers: Answers | Columns) -> None:
         kept.append(answers.columns())
         refuse_taken(frame, kept[-1].columns, str(table))
 
-    with unchanged(table):
-        yield write
-        pl.concat([scanned(table), pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
+    yield write
+    pl.concat([scanned(table), pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
 
 
 def csv_rows(

@@ -6,7 +6,5 @@ EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "met
 """The folder that `evaluate` writes, and the files in it."""
 SNAPSHOTS_FOLDER, TIME_LAPSE_FILE = "snapshots", "time-lapse.html"
 """The folder with the snapshots of training (see `tracing/time_lapse.py`), and the page that shows them."""
-RECORD_FILE = "glassformer.json"
-"""The file that marks a folder as an export, and says how it was made. Only such a folder is replaced."""
 AUDIT_PAGE, AUDIT_FILE = "audit.html", "audit.json"
 """What `audit` writes into the model folder."""

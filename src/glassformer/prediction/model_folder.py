@@ -33,9 +33,11 @@ from torch import nn
 from glassformer.data.checksums import SUMS_FILE, check_sums, write_sums
 from glassformer.data.files import aside_of, remove_left, why_not_written
 from glassformer.data.json_files import as_record, read_json
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
+from glassformer.models.families import MODEL_TYPES
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.exported import is_exported, read_tokenizer
@@ -294,10 +296,7 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
     found = str(raw.get("format")) if isinstance(raw, dict) else ""
     if not isinstance(raw, dict) or found not in KINDS:
         if isinstance(raw, dict) and "model_type" in raw:
-            raise UsageError(
-                f"{path.parent} is a folder for the library transformers; name the model folder that it was exported "
-                f"from, or train a model that starts from it (`init='hf:{path.parent}'`)"
-            )
+            raise UsageError(_of_transformers(path.parent, raw["model_type"], kind))
         raise UsageError(
             f"{path.parent} is not a glassformer model folder: its config.json was written by another program"
         )
@@ -323,3 +322,16 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
     if isinstance(config, LanguageFolderConfig):
         as_record(RememberedRecords, {"data": config.data}, path)
     return config
+
+
+def _of_transformers(folder: Path, model_type: object, kind: Kind[Any, Any]) -> str:
+    """Say that a folder holds a model of the library transformers, and what to name instead."""
+    if (folder / RECORD_FILE).is_file():
+        said = f"{folder} is a folder for the library transformers; name the model folder that it was exported from"
+    else:
+        said = (
+            f"{folder} is a model of the library transformers, not of glassformer; name a {kind.noun} that "
+            f"`glassformer {kind.command}` made"
+        )
+    readable = isinstance(model_type, str) and model_type in MODEL_TYPES
+    return f"{said}, or train a model that starts from it (`init='hf:{folder}'`)" if readable else said

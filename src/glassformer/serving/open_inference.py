@@ -5,9 +5,11 @@ Tensors are also read as bytes behind the JSON, as Triton's client sends them, b
 """
 
 import json
+import math
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -274,19 +276,35 @@ def _values(tensor: TensorSent, *, number: bool) -> list[Any]:
             f"`{tensor.name}`: the shape {brief_value(tensor.shape)} does not fit {counted(len(values), 'value')}; it "
             "is [rows] or [rows, 1]"
         )
-    for row, value in enumerate(values, 1):
-        if not _fits(value, tensor.datatype) and not (number and value is None):
-            raise UsageError(f"`{tensor.name}`: value {row:,} is no {tensor.datatype}")
+    fits = _fits(tensor.datatype)
+    with np.errstate(over="ignore"):
+        odd = next(
+            (row for row, each in enumerate(values, 1) if not fits(each) and not (number and each is None)), None
+        )
+    if odd is not None:
+        raise UsageError(f"`{tensor.name}`: value {odd:,} is no {tensor.datatype}")
     return values
 
 
-def _fits(value: Any, datatype: str) -> bool:
-    """Whether a value of JSON is one of this datatype. Numbers that are infinite or none are of all kinds of FP."""
+def _fits(datatype: str) -> Callable[[Any], bool]:
+    """Return what says whether a value of JSON is one of this datatype, rounded. All of FP hold infinity and NaN."""
     if datatype == "BYTES":
-        return isinstance(value, str)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
+        return lambda value: isinstance(value, str)
     kind = np.dtype(_NUMPY[datatype])
     if kind.kind == "f":
-        return not abs(value) > float(np.finfo(kind).max) or value in (np.inf, -np.inf)
-    return value % 1 == 0 and np.iinfo(kind).min <= value <= np.iinfo(kind).max
+        of_kind = partial(_is_float, kind)
+    else:
+        limits = np.iinfo(kind)
+        of_kind = partial(_is_whole, limits.min, limits.max)
+    return lambda value: isinstance(value, int | float) and not isinstance(value, bool) and of_kind(value)
+
+
+def _is_float(kind: np.dtype[Any], value: float) -> bool:
+    try:
+        return not math.isfinite(value) or math.isfinite(kind.type(value))
+    except OverflowError:  # a whole number above all floats
+        return False
+
+
+def _is_whole(least: int, most: int, value: float) -> bool:
+    return value % 1 == 0 and least <= value <= most

@@ -5,6 +5,7 @@ compare names of tasks; everything after them asks the target.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
@@ -14,9 +15,11 @@ from glassformer.data.column_kinds import kind_of
 from glassformer.data.columns import Wanted, find_columns
 from glassformer.data.known import KNOWN, check_source
 from glassformer.data.labels import how_to_order, in_order
+from glassformer.data.rows import batches_of
 from glassformer.data.several_labels import SEPARATORS, json_list
+from glassformer.data.shards import files_of
 from glassformer.data.sources import SourceConfig
-from glassformer.data.table import first_rows, tidy_values
+from glassformer.data.table import ROWS_PER_BATCH, tidy_values
 from glassformer.errors import UsageError, quoted
 
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
@@ -56,7 +59,8 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
         named = source.task or ("classes" if source.levels is not None else "ordered")
         return Found(source.model_copy(update={"task": named}), None)
     check_source(source.train)
-    sample = first_rows(local_path(source.train))
+    batches = batches_of(files_of(local_path(source.train)), rows_per_batch=ROWS_PER_BATCH)
+    sample = next(batches)
     asked = "|" if source.task == "several" else None
     wanted: Wanted = {**source.wanted, "multilabel": asked}
     columns = find_columns(sample, source.train, labelled=True, **wanted)
@@ -77,15 +81,19 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
             "cell as a class without levels"
         )
         return Found(source.model_copy(update={"task": "classes", "levels": levels}), said)
-    return _by_content(source, values, place) if by_content else Found(source, None)
+    return _by_content(source, values, place, rest=batches) if by_content else Found(source, None)
 
 
-def _by_content(source: SourceConfig, values: pl.Series, place: str) -> Found:
+def _by_content(source: SourceConfig, values: pl.Series, place: str, *, rest: Iterator[pl.DataFrame]) -> Found:
     values = tidy_values(values).drop_nulls()
     kind = kind_of(values)
     if kind not in ("whole numbers", "decimal numbers"):
         names = in_order(values.cast(pl.String).unique().to_list())
-        hint = f". If they have an order, {how_to_order(names)}" if len(names) <= MOST_STEPS else ""
+        hint = ""
+        if 3 <= len(names) <= MOST_STEPS:
+            all_are_known = next(rest, None) is None
+            hint = how_to_order(names) if all_are_known else "`task='ordered'` lists them all, for you to sort"
+            hint = f". If they have an order, {hint}"
         return Found(source, f"task: classes ({place} holds {kind}){hint}")
     distinct = sorted({float(value) for value in values.unique() if _is_number(value)})
     if kind == "whole numbers" and distinct == [0.0, 1.0]:

@@ -15,11 +15,12 @@ import torch
 from glassformer.data import arrays
 from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
+from glassformer.data.model_marks import BODY_FILE
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.readers.body.fitting import fit_body, means_of, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body, learn_pieces, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Axis, Body, packed, pieces_of, unpacked
+from glassformer.readers.body.vectors import VECTORS_FILE, Axis, Body, packed, pieces_of, unpacked
 from glassformer.readers.counting import corpus
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.folds import folds_of

@@ -16,10 +16,11 @@ from safetensors.numpy import save_file
 from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays, unit
 from glassformer.data.checksums import check_sums
 from glassformer.data.json_files import as_record, read_bounded, read_json
+from glassformer.data.model_marks import BODY_FILE
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB
 
-BODY_FILE, WORDS_FILE, VECTORS_FILE = "body.json", "words.txt", "vectors.safetensors"
+WORDS_FILE, VECTORS_FILE = "words.txt", "vectors.safetensors"
 DEFAULT_BODY = "english"
 SHIPPED = Path(__file__).parent / "shipped"
 """The folder of the bodies that come with the package, each in a folder of its name."""

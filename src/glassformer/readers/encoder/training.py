@@ -15,12 +15,12 @@ from torch import Tensor
 from glassformer.data.arrays import FloatArray
 from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.inputs import texts_alone
+from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.tokenizers import UNKNOWN_ID, batched
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.models.text_encoder import TextEncoderConfig, build_text_encoder
-from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.readers.encoder.described import DescribedEncoder, read_described
 from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, texts_of, vectors_of_rows
 from glassformer.readers.encoder.training_tuned import Say, tuned
