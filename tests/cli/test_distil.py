@@ -39,6 +39,7 @@ def test_a_student_is_a_model_like_any_other(reviews: Trained, texts: Path, tmp_
     assert found
     assert 10 < int(found[1]) < 40
     assert "student: " in said.err
+    assert "so few texts" not in said.err
     assert "validation loss" in said.err
     assert f"{out}: gives the answer of {reviews.folder} to " in said.out
     assert "% of the held-out texts, accuracy " in said.out
@@ -82,6 +83,7 @@ def test_a_table_of_texts_is_read_from_the_column_of_the_teacher(reviews: Traine
     said = distil(reviews.folder, tmp_path / "s", table)
     assert said.code == 0, said.err
     assert "40 texts to learn from" in said.err
+    assert "warning: so few texts teach next to nothing" in said.err
     assert "nothing is held out" in said.err
     assert "nothing was held out" in said.out
     assert "No rows were held out" in (tmp_path / "s" / "README.md").read_text()

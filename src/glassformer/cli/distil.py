@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from glassformer.training.distil import PreparedStudent, Teacher
 
 
+_FEW = 100  # texts
+
+
 def distil(
     teacher: Annotated[
         Path,
@@ -107,6 +110,11 @@ def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], Non
     tell(f"data: {train.source}, {counted(train.frame.height, 'text')} to learn from")
     for note in prepared.splits.notes:
         tell(f"  {note}")
+    if train.frame.height < _FEW:
+        tell(
+            "  warning: so few texts teach next to nothing; a text file in a folder is one text, a text file by itself "
+            "has one in each line"
+        )
     if held_out is None:
         tell("  nothing is held out, so the last epoch is kept and the agreement with the teacher is not measured")
     else:
