@@ -195,6 +195,7 @@ def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path, monkeypatch: 
     assert "was not measured" in gone.verdict
     (undone,) = [finding for finding in gone.findings if finding.check == "training table"]
     assert "cannot be read" in undone.found
+    assert undone.found.endswith("; so names in the texts were not looked for")
     assert "train=" in undone.advice
     assert audit(folder, train=str(moved)).traced == ()
     other = write_csv(tmp_path / "other.csv", rows(3))

@@ -42,7 +42,7 @@ def judge(
     findings = [*_kept_back(files), *_in_files(files, traced)]
     findings += [*_personal_columns(files, columns), *_categories(files, columns)]
     if traced is None:
-        findings.append(_not_done("training table", unread))
+        findings.append(_not_done("training table", f"{unread}; so names in the texts were not looked for"))
     else:
         findings += [_names(traced), *_confirmable(traced)]
     if membership is None:
