@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,23 @@ def test_the_command_is_understood(command: list[str], monkeypatch: pytest.Monke
     with serve.make_context("serve", arguments) as context:
         assert [folder.name for folder in context.params["folders"]] == ["reviews"]
         assert context.params["log_json"]
+
+
+def test_what_builds_glassformer_has_a_hash_too() -> None:
+    """Otherwise pip fetches it for itself, in a version of the day."""
+    root = Path(__file__).parent.parent
+    pages = [
+        block("dockerfile"),
+        *((root / page).read_text(encoding="utf-8") for page in ("README.md", "docs/index.md")),
+    ]
+    for page in pages:
+        building = re.findall(r"\bpip install (?=.*(?: -e)? \.(?:\s|$)).*", page, re.MULTILINE)
+        assert building
+        assert all("--no-build-isolation" in line for line in building), building
+        assert "requirements/build.txt" in page
+    required = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    locked = (root / "requirements" / "build.txt").read_text(encoding="utf-8")
+    assert all(re.search(rf"^{name}==.*\\\n +--hash=", locked, re.MULTILINE) for name in required)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")

@@ -29,7 +29,8 @@ ROOMS = (
 GUIDES = [
     f"docs/how-to/{page}.md" for page in ("train", "evaluate", "predict", "recipes-and-data", "start-from-weights")
 ]
-OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--nproc-per-node"}  # typer's and torchrun's
+# Of typer, pip and torchrun.
+OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--no-build-isolation", "--nproc-per-node"}
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SPEAK_OF_FLAGS = ("cli",)
 BUILTINS_THAT_RUN_TEXT = {"eval", "exec", "compile", "__import__"}

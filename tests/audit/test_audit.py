@@ -101,6 +101,34 @@ def test_a_model_without_it_is_not_blamed(without: Path) -> None:
     assert file(found, "report.html").give_away, "it shows no texts"
 
 
+@pytest.mark.parametrize("name", ["Thomas Miller", "Okafor"])
+def test_names_that_can_be_read_are_in_the_verdict_and_the_list_of_files(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unattacked(monkeypatch)
+    regards = ("", f". Kind regards, {name}")
+    signed = [(text + regards[number % 4 < 2], label) for number, (text, label) in enumerate(rows(0))]
+    table = write_csv(tmp_path / "table.csv", signed)
+    assert glassformer("train", table, "--out", tmp_path / "model", *COUNTING).code == 0
+    found = audit(tmp_path / "model")
+    (told,) = [finding for finding in found.findings if finding.check == "names in the files"]
+    levels = {finding.check: finding.level for finding in found.findings}
+    in_ngrams = [(each.kind, each.values) for each in file(found, "counting.json").found or ()]
+    assert told.found.endswith("A first name or surname alone was not looked for")
+    assert name not in found.model_dump_json()
+    if name == "Okafor":
+        assert (told.level, levels["personal data in the files"], in_ngrams) == ("good", "good", [])
+        assert found.verdict.startswith("No problem was found in the files.")
+        return
+    assert told.level == "worth knowing"
+    assert "T… M…; row" in told.found
+    assert "personal data in the files" not in levels
+    assert in_ngrams == [("probable name", 1)]
+    assert found.verdict.startswith(
+        "Before you give it away: 1 of 1 probable name of the table can be read in the files."
+    )
+
+
 def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unattacked(monkeypatch)
     model = Path(shutil.copytree(with_secret, tmp_path / "model"))
@@ -167,6 +195,7 @@ def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path, monkeypatch: 
     assert "was not measured" in gone.verdict
     (undone,) = [finding for finding in gone.findings if finding.check == "training table"]
     assert "cannot be read" in undone.found
+    assert undone.found.endswith("; so names in the texts were not looked for")
     assert "train=" in undone.advice
     assert audit(folder, train=str(moved)).traced == ()
     other = write_csv(tmp_path / "other.csv", rows(3))

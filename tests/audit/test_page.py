@@ -31,7 +31,7 @@ def sample(**changes: object) -> Audit:
         ),
         "traced": (
             Traced(
-                kind="e-mail address", values=5, rows=(1, 2), readable=4, readable_rows=(1_234,),
+                kind="e-mail address", values=5, rows=(1, 2), readable=4, in_ngrams=4, readable_rows=(1_234,),
                 examples=("m…@e….com",), confirmable=3,
             ),
             Traced(
@@ -39,6 +39,7 @@ def sample(**changes: object) -> Audit:
                 values=6,
                 rows=(8, 9),
                 readable=0,
+                in_ngrams=0,
                 readable_rows=(),
                 examples=("M… R…",),
                 confirmable=None,

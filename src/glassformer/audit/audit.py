@@ -12,7 +12,7 @@ from glassformer.audit.held_out import CannotMeasureError, Say, measure_membersh
 from glassformer.audit.in_page import inputs_in
 from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
-from glassformer.audit.traces import trace
+from glassformer.audit.traces import trace, with_names
 from glassformer.data.addresses import without_password
 from glassformer.data.files import write_aside
 from glassformer.data.inputs import Inputs
@@ -78,11 +78,13 @@ def audit(
         inputs = _exported_inputs(folder)
     say("reading every file of the folder")
     files = audit_files(folder, inputs, is_export=is_export)
+    if traced is not None:
+        files = with_names(files, traced)
     findings = judge(files, traced, membership, inputs, unread=unread, unmeasured=unmeasured)
     findings = tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
     return Audit(
         model=shown(folder),
-        verdict=verdict_of(findings, membership),
+        verdict=verdict_of(findings, membership, traced),
         findings=findings,
         files=files,
         traced=traced,

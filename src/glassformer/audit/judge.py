@@ -25,6 +25,8 @@ _PLURALS = {
 _EXAMPLES = 3
 _MASK = "replace it in the table by a word such as EMAIL, PHONE or NAME, and train again"
 
+_ALONE = "A first name or surname alone was not looked for"
+
 
 def judge(
     files: Sequence[FileAudit],
@@ -40,7 +42,7 @@ def judge(
     findings = [*_kept_back(files), *_in_files(files, traced)]
     findings += [*_personal_columns(files, columns), *_categories(files, columns)]
     if traced is None:
-        findings.append(_not_done("training table", unread))
+        findings.append(_not_done("training table", f"{unread}; so names in the texts were not looked for"))
     else:
         findings += [_names(traced), *_confirmable(traced)]
     if membership is None:
@@ -58,14 +60,19 @@ def judge(
     return tuple(findings)
 
 
-def verdict_of(findings: Sequence[Finding], membership: Membership | None) -> str:
+def verdict_of(
+    findings: Sequence[Finding], membership: Membership | None, traced: Sequence[Traced] | None = None
+) -> str:
     """Return the audit in two or three sentences."""
     problems = [finding.check for finding in findings if finding.level == "problem"]
-    first = (
-        f"Do not give this folder away as it is: {counted(len(problems), 'problem')} ({', '.join(problems)})."
-        if problems
-        else "No problem was found in the files."
-    )
+    names = next((found for found in traced or () if found.kind == NAME and found.readable), None)
+    if problems:
+        first = f"Do not give this folder away as it is: {counted(len(problems), 'problem')} ({', '.join(problems)})."
+        first += "" if names is None else f" {_readable(names)}."
+    else:
+        first = (
+            "No problem was found in the files." if names is None else f"Before you give it away: {_readable(names)}."
+        )
     if membership is None:
         return f"{first} Whether the model reveals its training texts was not measured."
     attacks = [found for found in membership.attacks if is_better_than_chance(found)]
@@ -204,18 +211,23 @@ def _several(kind: str, values: int) -> str:
     return counted(values, kind, _PLURALS.get(kind))
 
 
+def _readable(names: Traced) -> str:
+    return f"{names.readable:,} of {counted(names.values, 'probable name')} of the table can be read in the files"
+
+
 def _names(traced: Sequence[Traced]) -> Finding:
     names = next((found for found in traced if found.kind == NAME), None)
     check = "names in the files"
     if names is None or not names.readable:
         found = "none" if names is None else f"none of the {names.values:,} probable names of the table"
-        return Finding(check=check, level="good", found=f"{found} can be read in the vocabulary or the n-grams")
+        return Finding(
+            check=check, level="good", found=f"{found} can be read in the vocabulary or the n-grams. {_ALONE}"
+        )
     return Finding(
         check=check,
         level="worth knowing",
-        found=f"{names.readable:,} of {counted(names.values, 'probable name')} of the table can be read in the "
-        f"vocabulary or the n-grams ({', '.join(names.examples)}): words that begin in upper case, so "
-        "places and firms too",
+        found=f"{_readable(names)}, in the vocabulary or the n-grams ({', '.join(names.examples)}; "
+        f"{row_list(list(names.readable_rows))}): words that begin in upper case, so places and firms too. {_ALONE}",
         advice=_MASK,
     )
 

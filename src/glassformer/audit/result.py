@@ -34,6 +34,7 @@ class Traced(Record):
         values: the number of different values in the training texts.
         rows: some rows of the training table that hold one.
         readable: how many values can be read whole in the vocabulary or the n-grams.
+        in_ngrams: how many of these the n-grams spell.
         readable_rows: some rows with a readable value.
         confirmable: how many values anyone can confirm who guesses them, by the hashes of seen words. None without
             hashes.
@@ -43,6 +44,7 @@ class Traced(Record):
     values: int
     rows: tuple[int, ...]
     readable: int
+    in_ngrams: int
     readable_rows: tuple[int, ...]
     examples: tuple[str, ...]
     confirmable: int | None
