@@ -255,6 +255,20 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
         "loss of R² is what the model gets from this input"
         in (tmp_path / "m" / "evaluation" / "report.html").read_text()
     )
+    assert ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"] is None  # of training rows
+    assert (
+        glassformer(
+            "evaluate",
+            tmp_path / "m",
+            write_csv(
+                tmp_path / "u.csv",
+                [(f"{first} now", second, shop, score) for first, second, shop, score in rows],
+                ("first", "second", "shop", "score"),
+            ),
+        ).code
+        == 0
+    )
+    figures = json.loads((tmp_path / "m" / "evaluation" / "metrics.json").read_text())["metrics"]
     served = ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"]
     assert (served["rows"], served["r2"], served["mean_absolute_error"]) == (60, figures["r2"], figures["mae"])
     misused(glassformer("predict", tmp_path / "m", "superb film"), "this model reads the texts 'first' and 'second'")

@@ -46,7 +46,8 @@ def open_streams() -> None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
     for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(encoding="utf-8", errors=errors)
+            with suppress(OSError):  # a stream that was put in the place of a file cannot say where it stands
+                reconfigure(encoding="utf-8", errors=errors)
 
 
 def doing(what: str) -> None:
