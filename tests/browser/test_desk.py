@@ -859,6 +859,7 @@ def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: 
         page.goto(f"{url}desk#texts")
         page.get_by_label("Search").fill("lamp 6")
         page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="2 texts", exact=True)).to_be_visible()
         page.locator(".near-texts a").first.click()
         expect(page.locator(".work dl .for")).to_have_text("lamp")
         expect(page.locator("#given")).to_have_text("is the lamp number 6 red?")
