@@ -89,16 +89,24 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
     weights: dict[str, list[float]] = {reader: [] for reader in READERS}
     for draw in range(1 if experiment.quick else DRAWS):
         part = Cut(train=few_rows(cut.train, per_class, draw)[0], held_out=cut.held_out)
-        for opponent, answered in opponents(part, draw).items():
-            right.setdefault(opponent, []).append(answered)
-        for contestant, settings in OWN.items():
-            folder = f"few-labels/{name}-{per_class}-{draw}-{contestant}"
-            answered, found = ours(experiment, folder, part, {"training.seed": draw, **settings})
-            right.setdefault(contestant, []).append(answered)
+        found = add_draw(experiment, f"few-labels/{name}-{per_class}-{draw}", part, draw, right)
         for reader in READERS:
             weights[reader].append(found.get(reader, 0.0))
     shown = {"per_class": per_class, "weights": weights, "over": over(OURS, right)}
     return described(name, part, right) | shown
+
+
+def add_draw(
+    experiment: Experiment, place: str, part: Cut, draw: int, right: dict[str, list[Right]]
+) -> Mapping[str, float]:
+    """Add which test rows each contestant answers rightly after one draw. Return the weights of our readers."""
+    found: Mapping[str, float] = {}
+    for opponent, answered in opponents(part, draw).items():
+        right.setdefault(opponent, []).append(answered)
+    for contestant, settings in OWN.items():
+        answered, found = ours(experiment, f"{place}-{contestant}", part, {"training.seed": draw, **settings})
+        right.setdefault(contestant, []).append(answered)
+    return found
 
 
 def described(name: str, last: Cut, right: Mapping[str, Sequence[Right]]) -> dict[str, Any]:

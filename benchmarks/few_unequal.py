@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
 from benchmarks.experiment import Experiment, arguments
-from benchmarks.few_labels import DRAWS, OURS, OWN, Right, described, measure, opponents, ours, over
+from benchmarks.few_labels import DRAWS, OURS, Right, add_draw, described, measure, over
 from glassformer.data.table import Table
 
 SIZES = (20, 60, 200)
@@ -44,12 +44,7 @@ def line(experiment: Experiment, name: str, rows: int) -> dict[str, Any]:
     for draw in range(1 if experiment.quick else DRAWS):
         part = Cut(train=unequal(cut.train, common, rows, seed=draw), held_out=test)
         right[FREQUENT].append((test.frame["label"] == common).to_numpy())
-        for opponent, answered in opponents(part, draw).items():
-            right.setdefault(opponent, []).append(answered)
-        for contestant, settings in OWN.items():
-            folder = f"few-unequal/{name}-{rows}-{draw}-{contestant}"
-            answered, _ = ours(experiment, folder, part, {"training.seed": draw, **settings})
-            right.setdefault(contestant, []).append(answered)
+        add_draw(experiment, f"few-unequal/{name}-{rows}-{draw}", part, draw, right)
     return described(name, part, right) | {"share": COMMON, "over": over(OURS, right)}
 
 

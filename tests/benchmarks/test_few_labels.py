@@ -25,12 +25,18 @@ def test_each_class_gives_the_same_number_of_rows() -> None:
     assert set(other.frame["row"]) != set(chosen.frame["row"])
 
 
-def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def quick_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark runs as a trial on one small table."""
     monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
-    monkeypatch.setattr(few_labels, "PLAN", {"few": (8,)})
     monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
     monkeypatch.setattr(FastText, "is_installed", lambda: False)
-    monkeypatch.setattr(sys, "argv", ["few_labels.py", "--quick", "--work", str(tmp_path / "work")])
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", "--quick", "--work", str(tmp_path / "work")])
+
+
+@pytest.mark.usefixtures("quick_trial")
+def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_labels, "PLAN", {"few": (8,)})
     few_labels.main()
     found = json.loads((tmp_path / "work" / "trial" / "few-labels.json").read_text())
     (line,) = found["lines"]
@@ -50,12 +56,9 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(kinds(tmp_path)["few-labels"]("few-labels")) == ["Not measured yet."]
 
 
+@pytest.mark.usefixtures("quick_trial")
 def test_four_of_five_rows_have_one_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
     monkeypatch.setattr(few_unequal, "PLAN", {"few": (20,)})
-    monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
-    monkeypatch.setattr(FastText, "is_installed", lambda: False)
-    monkeypatch.setattr(sys, "argv", ["few_unequal.py", "--quick", "--work", str(tmp_path / "work")])
     table = cut_rows(bench_data.ENTRIES[0], 0, test=True).train
     drawn = few_unequal.unequal(table, "positive", 20, seed=0).frame["label"].to_list()
     assert (drawn.count("positive"), len(drawn)) == (16, 20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +18,7 @@ from glassformer.data.wording import counted, duration
 from glassformer.errors import GlassformerError, UsageError, quoted
 
 if TYPE_CHECKING:
-    from glassformer.data.documents import Documents
-    from glassformer.readers.body.vectors import Body
+    from glassformer.readers.body.vectors import Axis, Body
 
 _SHOWN, _NEAREST, _FROM, _STEP = 5, 5, 200, 300  # frequent words, but not the most frequent ones
 _LITTLE = 300_000
@@ -61,43 +60,33 @@ def embeddings(
     """Learn a body for models to read with: vectors of words and of their pieces, from texts without labels."""
     from glassformer.data.checksums import write_sums
     from glassformer.data.documents import read_documents
-    from glassformer.data.encodings import named_encoding
     from glassformer.data.files import as_path, folder_written_aside, short_name
     from glassformer.prediction.folder_format import is_unfinished
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.readers.body.learning import BodySettings, learn_body
     from glassformer.readers.body.vectors import Body, body_folder
-    from glassformer.training.unfinished import content_of, work_in
+    from glassformer.training.unfinished import work_in
 
     if base is not None and dims is not None:
         raise UsageError(
             f"--dims {dims}: vectors that are continued (--from {base}) keep as many numbers as they have; leave it out"
         )
-    if base is not None and axes is not None:
-        raise UsageError(f"--axes {axes}: a body that is continued (--from {base}) keeps its own axes; leave it out")
-    taken_axes = () if axes is None else Body.load(body_folder(axes)).card.axes
-    if axes is not None and not taken_axes:
-        raise UsageError(f"--axes {axes}: this body has no axes; leave it out")
+    taken_axes = () if axes is None else _axes_of(axes, base)
     begun = None if base is None else Body.load(body_folder(base))
     given = {} if dims is None else {"dims": dims}
     given |= {"window": window, "most_words": most_words, "min_count": min_count, "seed": seed}
     settings = settings_of(BodySettings, **given)
     _check_place(out, again)
-    content = _content(texts)  # before a long time is spent on some
+    identity = _identity(texts, text, base, taken_axes)  # before a long time is spent on some
     work = as_path(out.with_name(f"{short_name(out)}.unfinished"))
-    identity = {"settings": settings, **content, "column": text, "from": base}
-    identity |= {} if base is None else content_of(base)
-    identity |= {} if axes is None else {"axes": [axis.model_dump(mode="json") for axis in taken_axes]}
-    identity |= {} if named_encoding() is None else {"encoding": named_encoding()}
-
-    def sources() -> Iterator[Documents]:
-        for source in texts:
-            yield read_documents(source, data_dir, text=text)
-
+    sources = (read_documents(source, data_dir, text=text) for source in texts)
     try:
-        with resumable(work), work_in(work, identity, resume=again.resume, overwrite=again.overwrite):
+        with (
+            resumable(work),
+            work_in(work, {"settings": settings, **identity}, resume=again.resume, overwrite=again.overwrite),
+        ):
             name, kept = out.resolve().name, work / CHECKPOINT_FOLDER
-            body = learn_body(name, sources(), settings, doing, base=begun, axes=taken_axes, work=kept)
+            body = learn_body(name, sources, settings, doing, base=begun, axes=taken_axes, work=kept)
             with folder_written_aside(out) as folder:
                 body.save(folder)
                 write_sums(folder)
@@ -106,13 +95,40 @@ def embeddings(
             shutil.rmtree(work, ignore_errors=True)
         raise
     shutil.rmtree(work, ignore_errors=True)
-    if base is None and body.card.read < _LITTLE:
+    _warn(body)
+    _show(Body.load(out), out, json=shown.json)
+
+
+def _identity(texts: Sequence[str], text: str | None, base: str | None, axes: Sequence[Axis]) -> dict[str, Any]:
+    """Return what a run that is resumed must have in common with the one before, beside its settings."""
+    from glassformer.data.encodings import named_encoding
+    from glassformer.training.unfinished import content_of
+
+    found = {**_content(texts), "column": text, "from": base}
+    found |= {} if base is None else content_of(base)
+    found |= {"axes": [axis.model_dump(mode="json") for axis in axes]} if axes else {}
+    return found | ({} if named_encoding() is None else {"encoding": named_encoding()})
+
+
+def _axes_of(body: str, base: str | None) -> tuple[Axis, ...]:
+    """Return the axes of a body. Raises `UsageError` if it has none, or another one is continued."""
+    from glassformer.readers.body.vectors import Body, body_folder
+
+    if base is not None:
+        raise UsageError(f"--axes {body}: a body that is continued (--from {base}) keeps its own axes; leave it out")
+    if not (axes := Body.load(body_folder(body)).card.axes):
+        raise UsageError(f"--axes {body}: this body has no axes; leave it out")
+    return axes
+
+
+def _warn(body: Body) -> None:
+    """Say if the texts were too few, or their words, for what was asked."""
+    if body.card.base is None and body.card.read < _LITTLE:
         read = counted(body.card.read, "word")
         say(f"note: {read} are few for vectors; give more texts, or if they are English, --from english")
-    if taken_axes and body.stretch is None:
-        named = " and ".join(quoted(axis.name) for axis in taken_axes)
+    if body.card.axes and body.stretch is None:
+        named = " and ".join(quoted(axis.name) for axis in body.card.axes)
         say(f"warning: the texts hold too few words of the axis {named}, so it changes nothing")
-    _show(Body.load(out), out, json=shown.json)
 
 
 def _check_place(out: Path, again: Again) -> None:
