@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
     from glassformer.targets.answers import Answers
 
+_FEW = 64 << 10
+"""The bytes of a table that is answered sooner without PyTorch: NumPy takes up to twice as long for a text."""
+
 
 def predict(
     model: Model,
@@ -103,7 +106,8 @@ def predict(
     style: Style = "json" if run.json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
 
-    predictor = load_answering(model, device=run.device, only_answers=True)
+    few = bool(texts) if table is None else table.is_file() and table.stat().st_size <= _FEW
+    predictor = load_answering(model, device=run.device, answers="few" if few else "many")
     if top_k is not None:
         predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)
