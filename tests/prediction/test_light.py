@@ -77,14 +77,26 @@ def test_few_texts_are_answered_without_it(tmp_path: Path) -> None:
         assert ours.get("readers") == pytest.approx(theirs.get("readers"), abs=1e-5)
 
 
-@pytest.mark.parametrize("as_file", [False, True])
-def test_predict_does_not_import_pytorch_for_few_texts(tmp_path: Path, as_file: bool) -> None:
-    folder, table = saved(tmp_path / "model", transformer=0.7), tmp_path / "texts.csv"
-    table.write_text(f"text\n{TEXT}\n", encoding="utf-8")
-    asked = ("--file", str(table)) if as_file else (TEXT,)
-    command = (sys.executable, "-c", ANSWERED, str(folder), *asked, "--json")
-    imported = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[-1]
-    assert imported in ("imported", "polars imported")
+@pytest.mark.parametrize(
+    ("asked", "piped", "with_torch"),
+    [
+        ((TEXT,), "", False),
+        (("--file", "texts.csv", "--text", "text"), "", False),
+        ((), TEXT, False),
+        ((), f"{TEXT}\n" * 1_001, True),
+    ],
+)
+def test_predict_imports_pytorch_only_for_many_texts(
+    tmp_path: Path, asked: tuple[str, ...], piped: str, with_torch: bool
+) -> None:
+    folder = saved(tmp_path / "model", transformer=0.7)
+    (tmp_path / "texts.csv").write_text(f"text\n{TEXT}\n", encoding="utf-8")
+    command = (sys.executable, "-c", ANSWERED, str(folder), *asked, "--jsonl")
+    done = subprocess.run(command, capture_output=True, text=True, input=piped, cwd=tmp_path)
+    *answers, imported = done.stdout.splitlines()
+    assert len(answers) == max(1, piped.count("\n"))
+    assert len({json.loads(answer)["prediction"] for answer in answers}) == 1
+    assert ("torch" in imported.split()) == with_torch, imported
 
 
 @pytest.mark.parametrize("transformer", [0.0, 0.7])

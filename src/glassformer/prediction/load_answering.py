@@ -54,6 +54,12 @@ def load_answering(folder: Path, *, device: str, answers: Literal["few", "many"]
     return Predictor.load(folder, device=choose_device(device))
 
 
+def is_for_few(answering: Answering) -> bool:
+    """Whether PyTorch would answer many texts faster."""
+    trained = answering.trained
+    return isinstance(trained, Exported) and isinstance(trained.transformer, NumpyClassifier)
+
+
 def load_once(folder: Path, device: str) -> Answering:
     """Return the same, read once by a process that answers one part after another, or again if the folder changed."""
     return _kept(folder, device, folder.stat().st_mtime_ns if folder.is_dir() else 0)
