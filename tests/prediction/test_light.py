@@ -90,7 +90,7 @@ def test_predict_imports_pytorch_only_for_many_texts(
     tmp_path: Path, asked: tuple[str, ...], piped: str, with_torch: bool
 ) -> None:
     folder = saved(tmp_path / "model", transformer=0.7)
-    (tmp_path / "texts.csv").write_text(f"text\n{TEXT}\n", encoding="utf-8")
+    (tmp_path / "texts.csv").write_text(f'text\n"{TEXT}"\n', encoding="utf-8")
     command = (sys.executable, "-c", ANSWERED, str(folder), *asked, "--jsonl")
     done = subprocess.run(command, capture_output=True, text=True, input=piped, cwd=tmp_path)
     *answers, imported = done.stdout.splitlines()
