@@ -21,7 +21,7 @@ from glassformer.prediction.exported import (
     read_tokenizer,
 )
 from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS, check_is_folder, format_of
-from glassformer.prediction.folder_names import REPORT_FILE
+from glassformer.prediction.folder_names import NOT_LOADED
 from glassformer.prediction.in_numpy import NotInNumpyError, NumpyClassifier
 from glassformer.prediction.reader_files import read_readers
 from glassformer.prediction.shipped import shown
@@ -81,7 +81,6 @@ def _refuse(folder: Path) -> NoReturn:
     )
 
 
-_UNREAD = ("README.md", REPORT_FILE)
 _WEIGHTS = "model.safetensors"
 
 
@@ -104,7 +103,7 @@ def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
             readers=read_readers(folder, config),
             seen=None if config.unlike is None else Seen.load(folder, config.unlike),
         )
-        check_sums(folder, unread=(*_UNREAD, _WEIGHTS) if silent else _UNREAD)
+        check_sums(folder, unread=(*NOT_LOADED, _WEIGHTS) if silent else NOT_LOADED)
     except (GlassformerError, NotInNumpyError, ValidationError, KeyError, TypeError, AttributeError):
         return None
     return ExportedPredictor(exported)
