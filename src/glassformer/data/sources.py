@@ -193,7 +193,9 @@ def _read(config: SourceConfig, validation: ValidationConfig, data_dir: Path | N
     test = config.test or (config.train if config.train in KNOWN else None)
     labels = flat_labels(train).unique().to_list() if config.added else []
     added = tuple(
-        read_like_training(name, config, data_dir, labels=labels, inputs=train.inputs, split="train")
+        read_like_training(
+            name, config, data_dir, labels=labels, inputs=train.inputs, split="train", group=validation.group
+        )
         for name in config.added
     )
     if config.task == "ordered":
