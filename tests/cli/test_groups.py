@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.served_model import load_models
-from tests.cli.terminal import OF_FEW_ROWS, glassformer
+from tests.cli.terminal import OF_FEW_ROWS, glassformer, misused
 from tests.trained import write_csv
 
 FAST = (*OF_FEW_ROWS, "--set", "training.epochs=0", "--set", "model.body=none")
@@ -60,6 +61,19 @@ def test_kept_feedback_is_learned_by_a_model_of_groups(model: Path, tmp_path: Pa
     assert after.validation.frame.height == before.validation.frame.height + 1
     assert after.validation.frame.filter(text="a slow app 1")["group"].to_list() == [held_out]
     assert after.train.frame["group"].to_list()[-2:] == [" a slow app 0", "somebody new"]
+
+
+def test_evaluate_and_compare_take_a_column_of_another_name(model: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "test.csv", rows(40, range(20, 40), seed=2), ("text", "label", "Kunde"))
+    plain = glassformer("evaluate", model, table, "--out", tmp_path / "a")
+    assert "without the groups of training (column 'customer')" in plain.err
+    copy = shutil.copytree(model, tmp_path / "copy")
+    named = glassformer("evaluate", model, table, "--group", "Kunde", "--out", tmp_path / "b")
+    assert "without the groups" not in named.err
+    assert "measured rows have a group that was in training" in named.err
+    assert glassformer("compare", model, copy, table, "--group", "Kunde").code == 0
+    misused(glassformer("evaluate", model, table, "--group", "kunde"), "no column 'kunde' (--group)", "Did you mean")
+    misused(glassformer("evaluate", model, table, "--group", "label"), "Column 'label' cannot be both", "--group")
 
 
 def test_a_table_without_the_column_is_added_too(model: Path, tmp_path: Path) -> None:
