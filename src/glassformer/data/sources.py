@@ -265,9 +265,10 @@ def read_like_training(
         text = inputs.texts[0]
         wanted |= {"other_texts": inputs.texts[1:], "beside": inputs.beside}
     with reading_as(encoding_like_training(data, read_as)):
-        if read_as and data not in KNOWN and is_there(local_path(data)):
+        if data not in KNOWN and is_there(local_path(data)):
             sample = first_rows(local_path(data))
-            text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
+            if read_as:
+                text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
             others = [name for name in sample.columns if name not in (text, label, *lower)]
             wanted |= {"group": options.group or same_column(group, others)}
         wanted |= {"text": text, "label": label, "lower": lower}

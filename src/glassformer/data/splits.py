@@ -86,6 +86,10 @@ def make_splits(
     equal if their `text_keys` are equal. The choice of rows depends on the seed and the table alone. Raises
     `UsageError` if no row is left to train on, or if there are too few groups or dates to split.
     """
+    if config.group is not None and "group" not in table.frame.columns:
+        raise UsageError(
+            f"validation.group = {config.group!r}: {table.source} have no groups; `fit` takes them as `groups=`"
+        )
     notes = list(_conflicts(table))
     train = table
     if test is not None:
