@@ -55,11 +55,24 @@ class LearnedFrom(BaseModel, frozen=True, extra="allow"):
     label_column: str | None = None
 
 
+class HeldOutRows(BaseModel, frozen=True, extra="allow"):
+    """What it keeps about how rows were held out."""
+
+    group: str | None = None
+
+
+class LearnedBy(BaseModel, frozen=True, extra="allow"):
+    """What it keeps about its recipe."""
+
+    validation: HeldOutRows = HeldOutRows()
+
+
 class MadeOf(BaseModel, frozen=True, extra="allow"):
     """A model folder that was exported: when it was made, its versions, its training data and its recipe."""
 
     created: str = ""
     data: LearnedFrom = LearnedFrom()
+    recipe: LearnedBy = LearnedBy()
 
 
 class ExportedConfig(AnsweringConfig):
