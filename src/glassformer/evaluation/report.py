@@ -116,7 +116,7 @@ def _facts(evaluation: Evaluation) -> dict[str, str | None]:
     return {
         "data": f"{data.source}, {data.split}, {_rows(evaluation)}",
         "language": in_words(data.languages) or None,
-        "fingerprint": data.sha256,
+        "fingerprint of these rows": data.sha256,
         "trained on": data.trained_on,
         "training rows": None if data.training_rows is None else f"{data.training_rows:,}",
         **{key.replace("_", " "): _plain(value) for key, value in evaluation.model.items()},
