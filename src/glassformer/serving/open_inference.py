@@ -21,16 +21,9 @@ from glassformer import __version__
 from glassformer.data.inputs import Number
 from glassformer.data.wording import counted, label_cell
 from glassformer.errors import UsageError, brief, brief_value, quoted
-<<<<<<< HEAD
-from glassformer.serving.limits import RefusedError
-from glassformer.serving.served_model import ServedModel
-from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import BodyOfRequest, Name
-=======
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import ERRORS, Service, unless_closed
-from glassformer.serving.shapes import BodyOfRequest
->>>>>>> fe77938a07bfccbd754210a616b9e5ff638580c8
+from glassformer.serving.shapes import BodyOfRequest, Name
 from glassformer.serving.watching import note
 
 _NUMPY = {
