@@ -1,5 +1,6 @@
 """The encoder reader: what a folder says, vectors, their cache, files."""
 
+import copy
 import json
 import pickle
 import shutil
@@ -60,6 +61,19 @@ def test_texts_that_the_tokenizer_does_not_know_are_told(encoder: TextEncoder) -
         rows = rows_of(texts, LABELS)
         found = fit_encoder(encoder, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
         assert any("are unknown to the encoder" in message for message in observer.messages) == told
+        assert found.odds == (STRANGE if told else KNOWING)
+
+
+def test_an_encoder_that_was_never_trained_is_told(encoder: TextEncoder) -> None:
+    """Its matrices are drawn at random, and everything else is 0 or 1."""
+    untrained = copy.deepcopy(encoder)
+    for weight in untrained.model.parameters():
+        if weight.ndim == 1:
+            weight.fill_(1)
+    for each, told in ((encoder, False), (untrained, True)):
+        observer, rows = Memory(), rows_of(TEXTS, LABELS)
+        found = fit_encoder(each, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
+        assert any("never trained" in message for message in observer.messages) == told
         assert found.odds == (STRANGE if told else KNOWING)
 
 
