@@ -1,6 +1,7 @@
-"""The forward pass of `Classifier` in NumPy, for a few texts: it has answered before PyTorch is imported.
+"""The forward pass of our transformer in NumPy, for a few texts: it has answered before PyTorch is imported.
 
-It reads top to bottom, without layers, taps and training. `models/classifier.py` is the model; a test compares both.
+From token ids to the logits of the transformer, without taps and training. `models/classifier.py` is the model in
+PyTorch, and tests compare both. `prediction/answering.py` adds the other readers, and makes probabilities of the sum.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
 
 _DESIGNS: Mapping[str, type[ModelConfig]] = {"classifier": ModelConfig, "several-texts": SeveralTextsConfig}
 _SUPPORTED = {"embedding": {"learned"}, "norm": {"rms", "layer"}, "head": {"classes"}}
-_SPECIAL, _WAVES = 3, 0.02
-"""The first token that is a word, and the amplitude of sinusoidal positions (see `TextsEmbedding` and `bricks.py`)."""
+_SPECIAL = 3  # the first token that is a word (see `layers/embeddings.py`)
+_WAVES = 0.02  # the amplitude of sinusoidal positions (see `models/bricks.py`)
 
 
 class NotInNumpyError(Exception):
@@ -26,7 +27,10 @@ class NotInNumpyError(Exception):
 
 
 class NumpyClassifier:
-    """Computes the logits (windows, n_classes) of token ids and their mask (windows, seq), in float32."""
+    """Computes the logits (windows, n_classes) of token ids and their mask (windows, seq), in float32.
+
+    A text longer than `max_seq_len` tokens is read in several windows. The mask is False on padding.
+    """
 
     def __init__(self, config: ModelConfig, vocab_size: int, weights: Mapping[str, FloatArray]) -> None:
         self.config, self.vocab_size, self.weights = config, vocab_size, weights
@@ -145,7 +149,7 @@ class NumpyClassifier:
             return np.where(kept, hidden, -np.inf).max(axis=1)
         if self.config.pooling == "flatten":
             return np.pad(hidden * kept, ((0, 0), (0, self.config.max_seq_len - seq), (0, 0))).reshape(batch, -1)
-        scores = np.zeros((batch, seq), np.float32)  # the mean
+        scores = np.zeros((batch, seq), np.float32)  # all alike: the weights below are those of the mean
         if self.config.pooling == "attention":
             scores = hidden @ self.weights["pooling.query"] / np.float32(np.sqrt(width))
         weights = _softmax(np.where(attention_mask, scores, -np.inf))
