@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.course.lessons import lessons
+from glassformer.data.installed import pip_install
 from tests.cli.terminal import glassformer, misused
 from tests.test_house import ROOT
 
@@ -80,5 +81,7 @@ def test_open_runs_nothing_that_lies_beside_the_notebook(desk: Path, tmp_path_fa
 
 def test_open_without_jupyter_says_how_to_install_it(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("glassformer.data.installed.is_installed", lambda package: package == "torch")
-    misused(glassformer("course", 1, "--open"), "--open needs Jupyter", "pip install 'glassformer[course]'")
+    misused(
+        glassformer("course", 1, "--open"), f"--open needs Jupyter, which is not installed: {pip_install('course')}"
+    )
     assert list(desk.iterdir()) == []

@@ -1,3 +1,4 @@
+import html
 import json
 import math
 import re
@@ -341,12 +342,16 @@ def test_rows_that_were_left_out_are_not_counted_as_the_whole_table(reviews: Tra
     assert "(the rows with text and label, 15 of 17 rows)" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_class_that_is_almost_never_found_is_named(reviews: Trained, tmp_path: Path) -> None:
+def test_a_class_that_is_more_missed_than_found_is_named(reviews: Trained, tmp_path: Path) -> None:
     turned = [(text, NEGATIVE if label == POSITIVE else POSITIVE) for text, label in UNSEEN_ROWS * 3]
     said = glassformer("evaluate", reviews.folder, write_csv(tmp_path / "turned.csv", turned), "--out", tmp_path)
-    assert f"Almost never found: {NEGATIVE!r} in 0 of 30 texts, {POSITIVE!r} in 0 of 15 texts." in said.out
+    assert f"More missed than found: {NEGATIVE!r} in 30 of 30 texts, {POSITIVE!r} in 15 of 15 texts." in said.out
+    command = f"glassformer costs {reviews.folder} '{POSITIVE}=10'"
+    assert f"Label more texts of {POSITIVE!r}: it was found in 0 of 15." in said.out
+    assert f"measure again. `{command}`" in said.out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Almost never found: " in page.partition("<nav")[0]
+    assert f"<code>{command}</code>" in html.unescape(page)
+    assert "More missed than found: " in page.partition("<nav")[0]
 
 
 def test_folding_labels_that_the_model_keeps_apart_is_said(tmp_path: Path) -> None:

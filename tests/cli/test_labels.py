@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from glassformer.labels import mend
+from glassformer.labels.truth import Truth
 from tests.cli.terminal import glassformer, misused
 from tests.labels.samples import opinions
 from tests.trained import write_csv
@@ -278,6 +280,23 @@ def test_bad_input_of_apply_is_one_sentence(table: Path, tmp_path: Path) -> None
     assert not (tmp_path / "reviews-mended.csv").exists()
     assert glassformer("labels", table, "--apply", good, "--out", table, "--overwrite").code == 0
     assert len(lines_of(table)) == 61
+
+
+def test_a_table_that_changes_while_it_is_mended_is_not_written(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = ("row", "text", "label", "new_label")
+    good = write_csv(tmp_path / "good.csv", [("2", ROWS[1][0], ROWS[1][1], "drop")], header)
+    checked = mend.read_changes
+
+    def slowly(filled_in: Path, truth: Truth) -> dict[int, str | None]:
+        first, second, *others = table.read_text().splitlines()
+        table.write_text("\n".join([first, *others, second]))
+        return checked(filled_in, truth)
+
+    monkeypatch.setattr(mend, "read_changes", slowly)
+    misused(glassformer("labels", table, "--apply", good), f"{table} changed while it was read")
+    assert not (tmp_path / "reviews-mended.csv").exists()
 
 
 def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

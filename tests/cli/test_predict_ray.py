@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.data.installed import pip_install
 from tests.cli.shards import answers, finished, write_french, write_shards
 from tests.cli.terminal import Outcome, glassformer, misused
 from tests.data.test_folder_encoding import FRENCH
@@ -190,7 +191,7 @@ def test_without_ray_the_message_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "ray", None)
     shards = write_shards(tmp_path / "shards", 1, 1)
     said = glassformer("predict", reviews.folder, "--file", shards, "--out", tmp_path / "a", "--engine", "ray")
-    misused(said, "pip install 'glassformer[ray]'")
+    misused(said, pip_install("ray"))
     assert not (tmp_path / "a").exists()
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from glassformer.data.installed import pip_install
 from glassformer.serving.listening import Address
 from tests.cli.terminal import glassformer as command
 from tests.cli.terminal import misused
@@ -52,7 +53,7 @@ def test_it_answers_until_it_is_stopped(reviews: Trained, tmp_path: Path) -> Non
 
 def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, tmp_path: Path) -> None:
     key = tmp_path / "key"
-    key.write_text("open sesame".replace(" ", "-") + "\n")
+    key.write_text("open sesame and more".replace(" ", "-") + "\n")
     given = (str(reviews.folder), "--log-json", "--api-key-file", str(key))
     serve = serving(tmp_path / "log", *given, GLASSFORMER_API_KEY="other")
     with serve as (server, said):
@@ -60,7 +61,7 @@ def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, t
         assert place.hostname
         assert place.port
         with socket.create_connection((place.hostname, place.port), timeout=60) as client:
-            head = f"{HEAD}authorization: Bearer open-sesame\r\n\r\n"
+            head = f"{HEAD}authorization: Bearer open-sesame-and-more\r\n\r\n"
             client.sendall(head.encode() + BODY[:5])
             with pytest.raises(urllib.error.HTTPError, match="401"):  # it has read the first half by now
                 urllib.request.urlopen(f"{said['url']}model", timeout=60)
@@ -136,7 +137,7 @@ def test_a_folder_that_is_none_is_misuse(tmp_path: Path) -> None:
 
 def test_a_missing_extra_is_named(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    misused(command("serve", reviews.folder), "serving needs an extra: pip install 'glassformer[serve]'")
+    misused(command("serve", reviews.folder), f"serving needs an extra: {pip_install('serve')}")
 
 
 def test_the_page_opens_and_others_are_warned_of(
@@ -155,6 +156,18 @@ def test_the_page_opens_and_others_are_warned_of(
     outcome = command("serve", reviews.folder, other, third, "--open", "--port", 0, "--host", "0.0.0.0")
     assert outcome.code == 0
     assert outcome.out.startswith("model, other, third: http://127.0.0.1:")
+    elsewhere = outcome.out.split()[3].replace("127.0.0.1", socket.gethostname())
+    assert f"    from other machines: {elsewhere}    (Ctrl-C" in outcome.out
     assert opened == [outcome.out.split()[3]]
     assert "warning: other machines can reach this server, and nobody has to log in; --api-key-file" in outcome.err
     assert "note: no browser could be opened" in outcome.err
+
+
+@pytest.mark.parametrize(("key", "warned"), [("a" * 15, True), ("a" * 16, False)])
+def test_a_short_key_is_warned_of(reviews: Trained, key: str, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.serving.listening.answer_requests", closing)
+    monkeypatch.setenv("GLASSFORMER_API_KEY", key)
+    outcome = command("serve", reviews.folder, "--port", 0)
+    assert outcome.code == 0
+    assert ("warning: a key of fewer than 16 characters can be guessed" in outcome.err) == warned
+    assert "from other machines" not in outcome.out

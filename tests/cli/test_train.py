@@ -103,9 +103,12 @@ def test_rows_left_out_are_counted_and_listed(tmp_path: Path) -> None:
     said = glassformer("train", table, "--out", tmp_path / "m", *QUICK)
     assert "left out: 2 × empty text (rows 31 and 32)" in said.err
     assert "left out: 1 × no label (row 33)" in said.err
-    assert re.search(
-        r"cross-validated accuracy [01]\.\d{4} \(95% interval 0\.\d{4} to [01]\.\d{4}, 2 folds\)", said.out
+    figure = re.search(
+        r"cross-validated (accuracy [01]\.\d{4} \(95% interval 0\.\d{4} to [01]\.\d{4}), 2 folds\)", said.out
     )
+    assert figure is not None
+    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+    assert f"In cross-validation with 2 folds of the training rows: {figure[1]}). Expect" in card
 
 
 def test_rows_without_a_label_are_read_without_it(tmp_path: Path) -> None:

@@ -15,11 +15,17 @@ def test_a_model_and_a_changed_file(reviews: Trained, tmp_path: Path) -> None:
     assert said.out.endswith("files as written\n")
     path = folder / "counting.safetensors"
     path.write_bytes(flipped(path.read_bytes(), -2))
-    failed(glassformer("verify", folder), f"{folder}: changed since it was written: counting.safetensors. Copy")
+    failed(
+        glassformer("verify", folder),
+        f"{folder}: changed since it was written: counting.safetensors. If you did not change it, ",
+    )
     failed(glassformer("predict", folder, "good"), "counting.safetensors is not as it was written")
     assert glassformer("verify", folder, "--json").document["damaged"] == ["counting.safetensors"]
     (folder / "tokenizer.json").unlink()
-    both = "changed since it was written: counting.safetensors; missing: tokenizer.json. Copy the folder again"
+    both = (
+        "changed since it was written: counting.safetensors; missing: tokenizer.json. If you did not change it, do not "
+        "use the folder: copy it again"
+    )
     failed(glassformer("verify", folder), both)
     misused(glassformer("verify", tmp_path / "absent"), "there is no folder")
 

@@ -10,6 +10,7 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Slice, Slices
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.targets.costs import CostRow
 from glassformer.targets.labels.evaluation_result import DoubtfulLabel, LabelEvaluation
 from glassformer.targets.labels.evaluation_steps import label_steps
 from glassformer.targets.labels.target import labels_target
@@ -96,6 +97,40 @@ def test_rows_that_were_learned_choose_no_model(difference: float) -> None:
     headline = render(learned).partition("<nav")[0]
     assert headline.index('class="score"') < headline.index(f"<strong>{why}.</strong>")
     assert headline.index(why) < headline.index(learned.duel.verdict)
+
+
+def with_recalls(evaluation: LabelEvaluation, *found: tuple[float, int]) -> LabelEvaluation:
+    """The same, with these recalls and numbers of rows of its classes."""
+    classes = tuple(
+        each.model_copy(update={"recall": recall, "support": support})
+        for each, (recall, support) in zip(evaluation.metrics.per_class, found, strict=True)
+    )
+    return evaluation.model_copy(update={"metrics": evaluation.metrics.model_copy(update={"per_class": classes})})
+
+
+def test_a_rare_class_that_is_missed_is_to_be_labelled_or_to_cost_more() -> None:
+    [step] = [
+        each
+        for each in steps_of(with_recalls(sample_evaluation(), (0.9, 250), (0.4, 30), (0.2, 20)))
+        if each.section == "classes"
+    ]
+    assert step.text.startswith("Label more texts of 'it depends': it was found in 4 of 20. If a miss is worse")
+    assert step.command == "glassformer costs 'runs/my reviews' 'it depends=10'"
+    assert step.on_one_line == f"{step.text} `{step.command}`"
+    with_costs = sample_evaluation(costs=(CostRow(truth="positive", cost=3),))
+    [step] = [
+        each
+        for each in steps_of(with_recalls(with_costs, (0.9, 250), (0.8, 30), (0.2, 20)))
+        if each.section == "classes"
+    ]
+    assert (step.text, step.command) == ("Label more texts of 'it depends': it was found in 4 of 20.", None)
+
+
+@pytest.mark.parametrize("found", [
+    ((0.9, 250), (0.6, 30), (0.5, 20)), ((0.9, 250), (0.6, 30), (0.0, 9)), ((0.2, 250), (0.8, 30), (0.9, 20)),
+])  # fmt: skip
+def test_no_class_is_rare_and_missed(found: tuple[tuple[float, int], ...]) -> None:
+    assert all(step.section != "classes" for step in steps_of(with_recalls(sample_evaluation(), *found)))
 
 
 @pytest.mark.parametrize(("left", "advised"), [(0.8, True), (0.95, False)])

@@ -124,7 +124,8 @@ def test_places_of_words_count_characters(client: TestClient) -> None:
         ),
         ("/explain", {"txt": "a"}, "`txt` is no key of this request; its keys are text, label, method, nearest, model"),
         ("/explain", {}, "`text` is missing"),
-        ("/predict", {"text": "a", "model": "other"}, "`model='other'`: there is no such model here, only reviews"),
+        ("/predict", {"text": None}, "`text` is null; send a text"),
+        ("/predict", {"texts": None}, "`texts` is null; send a text"),
         ("/predict", ["a"], "send a JSON object"),
         ("/explain", {"text": "a" * 101}, "`glassformer explain` explains texts of any length"),
         ("/explain", {"text": " "}, "the text is empty"),
@@ -139,6 +140,9 @@ def test_what_is_not_understood_is_refused_with_a_reason(client: TestClient, pat
 def test_what_does_not_exist_is_refused_with_a_sentence(client: TestClient) -> None:
     for path in ("/answer", "/page/nothing.js"):
         assert reason(client.get(path), 404) == f"there is no {path} here; GET /openapi.json lists the requests"
+    for path in ("/predict", "/explain", "/counterfactual"):
+        unknown = client.post(path, json={"text": "a", "model": "other"})
+        assert reason(unknown, 404) == "there is no model 'other' here, only reviews"
     wrong = client.get("/predict")
     assert reason(wrong, 405) == "/predict is not asked with GET; GET /openapi.json lists the requests"
     assert wrong.headers["allow"] == "POST"
@@ -204,13 +208,13 @@ def test_every_number_of_an_answer_is_a_page_of_its_own(client: TestClient) -> N
     assert "Every number of an answer" in answer.text
     assert "&lt;the&gt; plot" in answer.text
     assert "sandbox allow-scripts" in answer.headers["content-security-policy"], "it cannot ask the server"
-    for form, reason in (
-        ({"text": " "}, "the text is empty"),
-        ({"text": "a" * 101}, "the text has 101 characters"),
-        ({"text": "a", "model": "<b>"}, "`model=&#39;&lt;b&gt;&#39;`: there is no such model"),
+    for form, status, reason in (
+        ({"text": " "}, 422, "the text is empty"),
+        ({"text": "a" * 101}, 422, "the text has 101 characters"),
+        ({"text": "a", "model": "<b>"}, 404, "there is no model &#39;&lt;b&gt;&#39; here"),
     ):
         refused = client.post("/trace", data=form)
-        assert refused.status_code == 422
+        assert refused.status_code == status
         assert reason in refused.text
 
 

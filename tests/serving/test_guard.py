@@ -70,6 +70,24 @@ def test_a_browser_sends_the_key_as_a_password(client: TestClient) -> None:
     assert client.get("/", auth=(KEY, "")).status_code == 401
 
 
+def test_the_description_says_where_a_key_is_needed(client: TestClient) -> None:
+    described = client.get("/openapi.json", auth=("", KEY)).json()
+    assert {name: each["scheme"] for name, each in described["components"]["securitySchemes"].items()} == {
+        "bearer": "bearer",
+        "basic": "basic",
+    }
+    asks = set()
+    for path, methods in described["paths"].items():
+        refused = client.options(path).status_code == 401
+        for operation in methods.values():
+            assert ("security" in operation) == ("401" in operation["responses"]) == refused, path
+            assert "403" in operation["responses"], path
+        asks.add(refused)
+    assert asks == {True, False}
+    with TestClient(create_app(served())) as without:
+        assert "security" not in str(without.get("/openapi.json").json())
+
+
 def test_what_watches_over_the_server_needs_no_key(client: TestClient) -> None:
     assert client.get("/health").status_code == client.get("/ready").status_code == 200
     assert client.get("/health", headers={"origin": "http://evil.example"}).status_code == 403

@@ -141,7 +141,6 @@ def test_attention_from_a_word_is_at_most_all_of_it(client: TestClient, text: st
         ("/counterfactual", {"text": "a", "label": "superb"}, "`label='superb'`: the model has no such label"),
         ("/heads", {"text": " "}, "the text is empty"),
         ("/heads", {"text": "a" * 301}, "the text has 301 characters"),
-        ("/heads", {"text": "a", "model": "other"}, "`model='other'`: there is no such model here"),
         ("/attention", {"text": "a"}, "`word` is missing"),
         ("/attention", {"text": "a" * 301, "word": 0}, "the text has 301 characters"),
         ("/attention", {"text": "thin plot", "word": 2}, "`word=2`: the text has 2 words, numbered from 0"),
@@ -173,7 +172,7 @@ def test_the_time_lapse_is_there_if_training_took_snapshots(tmp_path: Path) -> N
         assert client.get("/model").json()["models"][0]["has_time_lapse"] is False
         assert "train it again with --snapshots" in reason(client.get("/time-lapse"), 404)
         assert "`label='x'`: the model has no" in reason(client.post("/heads", json={"text": TEXT, "label": "x"}), 422)
-        assert "no such model" in reason(client.get("/time-lapse", params={"model": "other"}), 422)
+        assert "there is no model" in reason(client.get("/time-lapse", params={"model": "other"}), 404)
     (tmp_path / "snapshots").mkdir()
     (tmp_path / "snapshots" / "time-lapse.html").write_text("<h1>It learns</h1>", encoding="utf-8")
     with TestClient(create_app(served(folder=tmp_path))) as client:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.data.installed import pip_install
 from glassformer.errors import UsageError
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
@@ -151,4 +152,4 @@ def test_nothing_is_sent_if_a_variable_says_so(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_the_extra_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "glassformer.serving.telemetry", None)
-    misused(glassformer("serve", tmp_path, "--otel"), "--otel needs an extra: pip install 'glassformer[otel]'")
+    misused(glassformer("serve", tmp_path, "--otel"), f"--otel needs an extra: {pip_install('otel')}")

@@ -159,4 +159,4 @@ def test_the_promise_of_all_rows_is_the_gain_that_decides_the_weight() -> None:
 
 def test_a_loss_is_not_called_a_gain() -> None:
     said = str(Promise(training=1, epoch=2, rows=15, gain=-0.21, expected=-0.84))
-    assert "of 15 held-out rows by 0.00 nats. For all rows that makes 0.00, and" in said
+    assert "of 15 held-out rows by 0.00. For all rows that makes 0.00, and" in said

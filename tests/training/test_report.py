@@ -49,6 +49,8 @@ def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Pa
     page = (tmp_path / "report.html").read_text()
     assert (found.data.source, found.data.split, found.data.rows) == ("reviews.csv", "cross-validation", 60)
     assert set(found.data.languages) == {"English"}
+    assert found.data.sha256 == trained.config.data["fingerprint"], "as on the model card"
+    assert f"<dt>fingerprint of these rows</dt><dd><code>{found.data.sha256}</code></dd>" in page
     assert found.metrics.accuracy.value == pytest.approx(trained.metrics["readers"]["accuracy"])
     accuracy, folds = found.metrics.accuracy, trained.metrics["readers"]["folds"]
     right = np.arange(60) < round(60 * accuracy.value)

@@ -126,7 +126,7 @@ def test_the_card_says_what_the_model_is(tmp_path: Path) -> None:
         "bad, good",
         "48 rows of `reviews.csv`",
         f"{parameters:,} parameters",
-        f"On 12 validation rows, the ones that chose this epoch: accuracy {best['validation_accuracy']:.4f}",
+        f"On 12 validation rows, the ones that chose this epoch: accuracy {best['validation_accuracy']:.4f} (95%",
         trained.config.data["fingerprint"],
     ):
         assert words in card

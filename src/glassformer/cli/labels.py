@@ -357,21 +357,21 @@ def _apply(
     json: bool,
 ) -> None:
     """Write the mended table."""
+    from glassformer.data.rows import check_file, version_of
     from glassformer.labels.labelled import is_labelled, read_labelled
     from glassformer.labels.mend import default_out, mend, read_changes
 
     source = Path(data)
     if what := _not_one_file(data):
         raise UsageError(f"{data} is {what}; --apply mends a table in one file")
-    out = out or default_out(source)
-    check_new("--out", out, overwrite=overwrite)
+    check_new("--out", out := out or default_out(source), overwrite=overwrite)
+    version = version_of(check_file(source))
     truth, _ = _read(data, None, None, data_dir, reading)
     doing(f"reading {filled_in}")
     labelled = read_labelled(filled_in, truth) if is_labelled(filled_in, truth.table) else None
     changes = labelled.filled if labelled else read_changes(filled_in, truth)
     doing(f"writing {out}")
-    mended = mend(source, out, truth, changes, labelled)
-    _show_mended(mended, labelled, truth.table, out, json=json)
+    _show_mended(mend(source, out, truth, changes, labelled, version=version), labelled, truth.table, out, json=json)
 
 
 def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: Path, *, json: bool) -> None:

@@ -21,7 +21,7 @@ from glassformer.errors import UsageError, words_of
 if TYPE_CHECKING:
     from glassformer.serving.telemetry import Telemetry
 
-_MOST_BYTES = 4096  # of a key
+_MOST_BYTES, _SHORTEST = 4096, 16  # of a key
 
 
 def serve(
@@ -83,7 +83,7 @@ def serve(
     if run.json:
         print_json({"url": address.url, "models": list(models)})
     else:
-        show(f"{', '.join(models)}: {address.url}    (Ctrl-C stops it)")
+        show(f"{', '.join(models)}: {address.urls}    (Ctrl-C stops it)")
     if open_page:
         open_in_browser(address.url)
     doing("")  # show nothing while no request comes
@@ -139,6 +139,8 @@ def _api_key(file: Path | None) -> str | None:
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"{where} holds no key; a key is one line of letters, digits and signs, without spaces")
+    if len(key) < _SHORTEST:
+        say(f"warning: a key of fewer than {_SHORTEST} characters can be guessed; `openssl rand -hex 32` makes one")
     return key
 
 

@@ -326,10 +326,14 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
         print_json({"model": str(out), **said.figures(trained), **shared})
         return
     from glassformer.data.inputs import example_of
+    from glassformer.evaluation.weak_spots import NextStep
 
     alone = f", by {config.asked_in_words} alone" if config.transformer_is_silent else ""  # said under --quiet too
     show(f"{out}: {said.in_short(trained)}{alone}, trained in {duration(config.training_seconds)}")
     _say_doubts(trained, said)
+    for step in map(NextStep.model_validate, metrics.get("next_steps", ())):
+        if step.section == "classes":
+            say(step.on_one_line)
     if (out / REPORT_FILE).is_file():
         say(f"report: {out / REPORT_FILE} (the figures, and what to do next)")
     folder, text = shlex.quote(str(out)), example_of(config.inputs)

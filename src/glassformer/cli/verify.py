@@ -38,4 +38,9 @@ def verify(
         changed = [name for name in found.damaged if name not in found.missing]
         parts = [f"changed since it was written: {listed(changed, _SHOWN)}"] if changed else []
         parts += [f"missing: {listed(found.missing, _SHOWN)}"] if found.missing else []
-        raise GlassformerError(f"{name_of(folder)}: {'; '.join(parts)}. Copy the folder again")
+        advice = "Copy the folder again"
+        if changed:
+            advice = (
+                f"If you did not change {'it' if len(changed) == 1 else 'them'}, do not use the folder: copy it again"
+            )
+        raise GlassformerError(f"{name_of(folder)}: {'; '.join(parts)}. {advice}")

@@ -222,26 +222,32 @@ def unchanged(file: Path) -> Iterator[None]:
 
     A file that is cut short where a row ends looks like a whole one.
     """
-
-    def version() -> tuple[int, ...] | None:
-        if not file.exists():
-            return None
-        now = file.stat()
-        return now.st_size, now.st_mtime_ns, now.st_ino
-
-    before = version()
+    before = version_of(file)
     error: Exception | None = None
     try:
         yield
     except (UsageError, *DAMAGE) as raised:
         error = raised
-    if before is None or version() != before:
+    check_unchanged(file, before, error)
+    if error is not None:
+        raise error
+
+
+def version_of(file: Path) -> tuple[int, ...] | None:
+    """Return what is another one after another program wrote to the file. None if there is no such file."""
+    if not file.exists():
+        return None
+    now = file.stat()
+    return now.st_size, now.st_mtime_ns, now.st_ino
+
+
+def check_unchanged(file: Path, before: tuple[int, ...] | None, error: Exception | None = None) -> None:
+    """Raise `UsageError` if the file is of another version than before, or was not there."""
+    if before is None or version_of(file) != before:
         raise UsageError(
             f"{file} changed while it was read, so rows may be missing. Wait until the program that writes it "
             "ends, and run the command again."
         ) from error
-    if error is not None:
-        raise error
 
 
 def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataFrame]:

@@ -10,7 +10,7 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.measured import Alone, MeasuredRows, Outcome
 from glassformer.evaluation.record import Machine
 from glassformer.evaluation.result import Comparison, Contestant, DataSummary, DroppedRows, Duel
-from glassformer.evaluation.verdict import TWO_READERS, capital, is_clear, numbers_of, share
+from glassformer.evaluation.verdict import TWO_READERS, capital, is_clear, numbers_of, share, why_not_clear
 from glassformer.prediction.answering_config import named
 
 _NO_READERS: Alone = {}
@@ -117,6 +117,7 @@ def which_reader_decides(
     if len(asked) == 1:
         return f"The model answers by {asked[0]} alone: {unshown}"
     sentence = _of_several(asked, model, alone, comparisons)
+    sentence += next(filter(None, (why_not_clear(each.difference, each.p) for each in comparisons)), "")
     unused = f"{capital(' and '.join(silent))} {'is' if len(silent) == 1 else 'are'} not used"
     return f"{sentence} {unused}: held-out rows showed no gain." if silent else sentence
 

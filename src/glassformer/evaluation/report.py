@@ -14,7 +14,7 @@ from glassformer.evaluation.charts import Series, axis, contestants_chart, line_
 from glassformer.evaluation.result import Contestant, Evaluation
 from glassformer.evaluation.robustness import EXAMPLES, NEGATION, TYPO_DRAWS, TYPOS
 from glassformer.evaluation.slices import FEWEST_ROWS
-from glassformer.evaluation.verdict import interval, p_value, share, signed, slice_name
+from glassformer.evaluation.verdict import interval, p_value, share, signed, slice_name, why_not_clear
 from glassformer.pages.html import rendered
 
 History = Sequence[Mapping[str, Any]]
@@ -72,7 +72,8 @@ def render(evaluation: Evaluation, history: History | None = None, *, of_trainin
         what_changes=_CHANGES,
         most_examples=EXAMPLES,
         **{
-            each.__name__: each for each in (share, signed, interval, p_value, slice_name, quoted, seconds, speed, size)
+            each.__name__: each
+            for each in (share, signed, interval, p_value, why_not_clear, slice_name, quoted, seconds, speed, size)
         },
         **look.shown(evaluation),
     )
@@ -115,7 +116,7 @@ def _facts(evaluation: Evaluation) -> dict[str, str | None]:
     return {
         "data": f"{data.source}, {data.split}, {_rows(evaluation)}",
         "language": in_words(data.languages) or None,
-        "fingerprint": data.sha256,
+        "fingerprint of these rows": data.sha256,
         "trained on": data.trained_on,
         "training rows": None if data.training_rows is None else f"{data.training_rows:,}",
         **{key.replace("_", " "): _plain(value) for key, value in evaluation.model.items()},

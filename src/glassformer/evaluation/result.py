@@ -11,7 +11,7 @@ from glassformer.evaluation.record import Estimate, Machine, Record
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
 from glassformer.targets.parts import part
 
-_RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
+_ENOUGH_ROWS = 10  # of a class: with fewer, its recall may be chance
 _NAMED = 3
 Measured = TypeVar("Measured", bound="Figures")
 Contender = TypeVar("Contender", bound="Contestant[Any]")
@@ -54,7 +54,7 @@ class Scores(Record):
 
 
 class ClassScores(Scores):
-    """One class: `support` rows truly have it, `predicted` rows were given it.
+    """One class: `support` rows truly have it, `found` of them were given it, as were `predicted` of all rows.
 
     `average_precision` is None if no row has the class, or every row.
     """
@@ -63,6 +63,10 @@ class ClassScores(Scores):
     support: int
     predicted: int
     average_precision: float | None = None
+
+    @property
+    def found(self) -> int:
+        return round(self.recall * self.support)
 
 
 class Metrics(Figures):
@@ -97,13 +101,17 @@ class Metrics(Figures):
 
     @property
     def remark(self) -> str | None:
-        """Say which classes have a recall below .1, if any. Classes of few rows are left out."""
         missed = [
-            f"{quoted(scores.name)} in {round(scores.recall * scores.support):,} of {counted(scores.support, 'text')}"
-            for scores in sorted(self.per_class, key=lambda scores: -scores.support)
-            if scores.support >= _ENOUGH_ROWS and scores.recall < _RARELY
+            f"{quoted(each.name)} in {each.support - each.found:,} of {counted(each.support, 'text')}"
+            for each in self.missed
         ]
-        return f"Almost never found: {listed(missed, _NAMED, more=', and {:,} more classes')}." if missed else None
+        return f"More missed than found: {listed(missed, _NAMED, more=', and {:,} more classes')}." if missed else None
+
+    @property
+    def missed(self) -> list[ClassScores]:
+        """The classes with a recall below .5, those of most rows first. Classes of few rows are left out."""
+        classes = sorted(self.per_class, key=lambda each: -each.support)
+        return [each for each in classes if each.support >= _ENOUGH_ROWS and each.recall < 0.5]
 
 
 class RankMeasures(Record):

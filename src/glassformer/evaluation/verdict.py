@@ -63,10 +63,15 @@ def is_clear(difference: Estimate, p: float | None = None) -> bool:
     return (p is None or p < SIGNIFICANCE) and (difference.low > 0 or difference.high < 0)
 
 
-def why_not_clear(difference: Estimate, p: float) -> str:
-    """Return a sentence, after a space, if the interval alone would call a difference clear, and p does not."""
-    if p < SIGNIFICANCE or not is_clear(difference):
+def why_not_clear(difference: Estimate, p: float | None) -> str:
+    """Return a sentence, after a space, if one alone of the interval and p calls a difference clear."""
+    if p is None or (p < SIGNIFICANCE) == is_clear(difference):
         return ""
+    if p < SIGNIFICANCE:
+        return (
+            f" p is below {share(SIGNIFICANCE)}, but a clear difference also needs an interval that leaves 0 out. The "
+            "interval draws the rows anew, and p counts those that one of the two alone gets right."
+        )
     return (
         f" The interval leaves 0 out, but a clear difference also needs p below {share(SIGNIFICANCE)}. The exact test "
         "behind p is stricter where few rows are right by one of the two alone."

@@ -142,3 +142,7 @@ class NextStep(Record):
     text: str
     section: str | None = None
     command: str | None = None
+
+    @property
+    def on_one_line(self) -> str:
+        return self.text if self.command is None else f"{self.text} `{self.command}`"

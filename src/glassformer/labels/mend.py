@@ -23,7 +23,7 @@ from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
 from glassformer.data.parts import file_of
-from glassformer.data.rows import iterate_rows, with_columns
+from glassformer.data.rows import check_unchanged, iterate_rows, with_columns
 from glassformer.data.several_labels import json_list
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
@@ -129,7 +129,13 @@ def default_out(source: Path) -> Path:
 
 
 def mend(
-    source: Path, out: Path, truth: Truth, changes: Mapping[int, str | None], labelled: Labelled | None = None
+    source: Path,
+    out: Path,
+    truth: Truth,
+    changes: Mapping[int, str | None],
+    labelled: Labelled | None = None,
+    *,
+    version: tuple[int, ...] | None = None,
 ) -> Mended:
     """Write the rows of a table to another file of the same kind, with new labels and without the rows to leave out.
 
@@ -138,9 +144,10 @@ def mend(
 
     Args:
         changes: see `read_changes`.
+        version: that of the file when `truth` began to be read from it. It must still be the same.
 
     Raises:
-        UsageError: `out` is of another kind, or a label or cell does not fit the type of its column.
+        UsageError: `out` is of another kind, the file has changed, or a label or cell does not fit its column.
     """
     if is_archive(file_of(source)):
         raise UsageError(f"{source}: unpack it first; a mended table is not written into a .zip")
@@ -152,6 +159,8 @@ def mend(
     edits = _Edits(truth, changes)
     with written_aside(out) as aside:
         rows = write(source, aside, out, edits, labelled)
+        if version is not None:
+            check_unchanged(file_of(source), version)
     dropped = sum(new is None for new in changes.values())
     added = 0 if labelled is None else labelled.rows.height
     return Mended(rows=rows + added, relabelled=len(changes) - dropped, dropped=dropped, added=added)

@@ -18,6 +18,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from glassformer import __version__
 from glassformer.errors import GlassformerError, UsageError, brief
+from glassformer.serving.description import describe_guard
 from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
 from glassformer.serving.guard import Guard, refusal
@@ -100,6 +101,7 @@ def create_app(
     app.add_middleware(Watch, metrics=metrics, log=log, telemetry=telemetry)
     _add_routes(app, service, reloader, feedback)
     add_metrics(app, metrics)
+    describe_guard(app, needs_key=api_key is not None)
     return app
 
 

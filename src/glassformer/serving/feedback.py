@@ -23,7 +23,9 @@ from glassformer.serving.watching import note
 _LONGEST_LINE = 1 << 22  # bytes; a request has fewer
 _ABOUT = ("prediction", "confidence", "model", "time")
 """What each line says beside the row and its right label."""
-_RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
+_RESPONSES = REFUSALS | {
+    404: {"model": Refusal, "description": "There is no such model, or this server keeps no feedback."}
+}
 
 
 class FeedbackRequest(BodyOfRequest):

@@ -30,7 +30,7 @@ _HEADERS = {
 }
 # A browser asks for the key once, and then sends it with every request of the page.
 _ASK_FOR_KEY = {"www-authenticate": 'Basic realm="any user name, and the API key as the password", charset="UTF-8"'}
-_WITHOUT_KEY = ("/health", "/ready", "/v2/health/live", "/v2/health/ready")  # for what watches over the server
+WITHOUT_KEY = ("/health", "/ready", "/v2/health/live", "/v2/health/ready")  # for what watches over the server
 
 
 class Guard:
@@ -73,7 +73,7 @@ class Guard:
             reason = f"requests from {origin} are not answered, only those of this server's own page"
             await refusal(scope["path"], 403, reason)(scope, receive, send_with_headers)
             return
-        if not (scope["path"] in _WITHOUT_KEY or self._has_key(headers.get("authorization", ""))):
+        if not (scope["path"] in WITHOUT_KEY or self._has_key(headers.get("authorization", ""))):
             reason = "this server asks for a key; send it in the header `Authorization: Bearer KEY`"
             await refusal(scope["path"], 401, reason, _ASK_FOR_KEY)(scope, receive, send_with_headers)
             return

@@ -42,7 +42,15 @@ class Address:
     @property
     def url(self) -> str:
         """The address for a browser on this machine."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return self._url({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host))
+
+    @property
+    def urls(self) -> str:
+        """The address for a browser on this machine, and that for one on another machine if it is another one."""
+        elsewhere = f"    from other machines: {self._url(socket.gethostname())}"
+        return self.url + (elsewhere if self.host in ("0.0.0.0", "::") else "")
+
+    def _url(self, host: str) -> str:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     @property

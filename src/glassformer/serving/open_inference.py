@@ -21,9 +21,8 @@ from glassformer import __version__
 from glassformer.data.inputs import Number
 from glassformer.data.wording import counted, label_cell
 from glassformer.errors import UsageError, brief, brief_value, quoted
-from glassformer.serving.limits import RefusedError
-from glassformer.serving.served_model import ServedModel
-from glassformer.serving.service import REFUSALS, Service, unless_closed
+from glassformer.serving.served_model import ServedModel, named
+from glassformer.serving.service import ERRORS, Service, unless_closed
 from glassformer.serving.shapes import BodyOfRequest, Name
 from glassformer.serving.watching import note
 
@@ -35,7 +34,6 @@ Datatype = Literal[
     "BYTES", "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64"
 ]
 _DATATYPES = {str: "BYTES", float: "FP64", bool: "BOOL"}
-_NO_MODEL: dict[int | str, dict[str, Any]] = REFUSALS | {404: {"description": "There is no such model."}}
 
 
 class TensorSent(BodyOfRequest):
@@ -110,28 +108,28 @@ def add_open_inference(app: FastAPI, service: Service) -> None:
         """Say that the server runs."""
         return {"live": True}
 
-    @app.get("/v2/health/ready", responses={503: REFUSALS[503]})
+    @app.get("/v2/health/ready", responses={503: ERRORS[503]})
     async def ready() -> dict[str, bool]:
         """Say whether a request would be answered now."""
         service.worker.refuse_if_full(503)
         return {"ready": True}
 
-    @app.get("/v2/models/{name:path}/ready", responses=_NO_MODEL)
+    @app.get("/v2/models/{name:path}/ready", responses=ERRORS)
     async def model_ready(name: str) -> dict[str, Any]:
         """Say whether a request to this model would be answered now."""
         service.worker.refuse_if_full(503)
-        return {"name": _model(service, name).name, "ready": True}
+        return {"name": named(service.models, name).name, "ready": True}
 
     @app.post(
         "/v2/models/{name:path}/infer",
-        responses=_NO_MODEL,
+        responses=ERRORS,
         response_model=InferResponse,
         response_model_exclude_unset=True,
         openapi_extra={"requestBody": body},
     )
     async def infer(request: Request, name: str) -> dict[str, Any]:
         """Answer rows, like `/predict`."""
-        model = _model(service, name)
+        model = named(service.models, name)
         asked = _request(await request.body(), request.headers.get("inference-header-content-length"))
         wanted = _outputs(model, [output.name for output in asked.outputs])
         texts = [model.read(row) for row in _rows(model, asked.inputs)]
@@ -145,10 +143,10 @@ def add_open_inference(app: FastAPI, service: Service) -> None:
         ]
         return {"model_name": model.name, "outputs": outputs} | ({} if asked.id is None else {"id": asked.id})
 
-    @app.get("/v2/models/{name:path}", responses=_NO_MODEL, response_model=ModelMetadata)
+    @app.get("/v2/models/{name:path}", responses=ERRORS, response_model=ModelMetadata)
     async def metadata(name: str) -> dict[str, Any]:
         """Describe the inputs and the outputs of a model."""
-        model = _model(service, name)
+        model = named(service.models, name)
         inputs = [_tensor(name, "FP64" if number else "BYTES") for name, number in _inputs(model).items()]
         about = {"name": model.name, "versions": [], "platform": "glassformer"}
         return about | {"inputs": inputs, "outputs": _outputs(model, [])}
@@ -165,12 +163,6 @@ def _inlined(schema: dict[str, Any]) -> Any:
         return [inlined(each) for each in part] if isinstance(part, list) else part
 
     return inlined(schema)
-
-
-def _model(service: Service, name: str) -> ServedModel:
-    if name not in service.models:
-        raise RefusedError(404, f"there is no model {brief(name)!r} here, only {', '.join(service.models)}")
-    return service.models[name]
 
 
 def _tensor(name: str, datatype: str) -> dict[str, Any]:

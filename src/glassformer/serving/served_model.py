@@ -23,6 +23,7 @@ from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
+from glassformer.serving.limits import RefusedError
 from glassformer.targets.target import Target
 
 if TYPE_CHECKING:
@@ -322,12 +323,13 @@ def named(models: Mapping[str, ServedModel], name: str | None) -> ServedModel:
     """Return the model of this name. Without a name, return the first one.
 
     Raises:
-        UsageError: there is no such model.
+        RefusedError: there is no such model (404).
+        UsageError: there is none yet.
     """
     if not models:
         raise UsageError("there is no model yet")
     if name is None:
         return next(iter(models.values()))
     if name not in models:
-        raise UsageError(f"`model={brief_value(name)}`: there is no such model here, only {', '.join(models)}")
+        raise RefusedError(404, f"there is no model {brief_value(name)} here, only {', '.join(models)}")
     return models[name]

@@ -20,6 +20,7 @@ _REASONS = {
     400: "The body cannot be read.",
     401: "The server asks for a key, and the request has none or another one.",
     403: "The request comes from another website.",
+    404: "There is no such model.",
     408: "The body of the request arrived too slowly.",
     413: "The request is too large.",
     422: "The request cannot be understood, or a text is too long.",
@@ -31,6 +32,9 @@ REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": said, "content": REFUSAL} for status, said in _REASONS.items()
 }
+_ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+ERRORS = {status: said | {"content": {"application/json": {"schema": _ERROR}}} for status, said in REFUSALS.items()}
+"""The refusals of the Open Inference Protocol."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,9 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"description": said["description"], "content": {"text/html": {}} | REFUSAL}
     for status, said in REFUSALS.items()
 }
-_NO_LAPSE = REFUSALS | {404: {"content": REFUSAL, "description": "Training took no snapshots."}}
+_NO_LAPSE = REFUSALS | {
+    404: {"content": REFUSAL, "description": "There is no such model, or its training took no snapshots."}
+}
 _FORM = {"application/x-www-form-urlencoded": {"example": "text=not+at+all+bad&model=reviews"}}
 
 

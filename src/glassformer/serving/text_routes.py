@@ -23,7 +23,10 @@ def add_texts(app: FastAPI, service: Service) -> None:
     async def predict(request: Request, body: PredictRequest) -> dict[str, Any]:
         """Answer one text or several."""
         if (body.text is None) == (body.texts is None):
-            raise UsageError("give `text` or `texts`, and not both")
+            null = (
+                [] if body.texts is not None else [each for each in ("text", "texts") if each in body.model_fields_set]
+            )
+            raise UsageError(f"`{null[0]}` is null; send a text" if null else "give `text` or `texts`, and not both")
         texts = [body.text] if body.texts is None else body.texts
         model = named(service.models, body.model)
         if body.review_below is not None and "confidence" not in model.target.columns:

@@ -70,7 +70,7 @@ class Promise(BaseModel, frozen=True, allow_inf_nan=False):
         gain, expected = max(0.0, self.gain), max(0.0, self.expected)
         return (
             f"in epoch {self.epoch} of training {self.training}, the transformer raised the log "
-            f"likelihood of {counted(self.rows, 'held-out row')} by {gain:.2f} nats. For all rows "
+            f"likelihood of {counted(self.rows, 'held-out row')} by {gain:.2f}. For all rows "
             f"that makes {expected:.2f}, and more than {GAIN} are needed"
         )
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from glassformer.data.files import as_path
 from glassformer.data.inputs import Inputs
+from glassformer.data.installed import pip_install
 from glassformer.data.json_files import read_settings
 from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
@@ -257,7 +258,7 @@ def checkpoint_folder(name: str, where: str, more: Sequence[str] = ()) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise UsageError(
-            f"{where}: no such folder here, and downloading needs an extra: pip install 'glassformer[hf]'"
+            f"{where}: no such folder here, and downloading needs an extra: {pip_install('hf')}"
         ) from error
     try:
         return Path(snapshot_download(place, allow_patterns=[*_DOWNLOADED, *more]))

@@ -157,12 +157,12 @@ def load_recipe(
         UsageError: no such recipe or preset, TOML that cannot be read, an unknown key (the nearest known one is named),
             or a value that does not fit, alone or with `init`.
     """
-    raw, source = _gather(Recipe, name_or_path, preset, overrides)
+    raw, where = _gather(Recipe, name_or_path, preset, overrides)
     if init is not None:
-        raw = _for_weights(raw, init, source)
+        raw = _for_weights(raw, init, where)
     if "pretraining" in raw:
-        raw = _for_pretraining(raw, init, source)
-    return _checked(Recipe, raw, source)
+        raw = _for_pretraining(raw, init, where)
+    return _checked(Recipe, raw, where)
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
@@ -179,8 +179,8 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     for dotted, value in settings.items():
         _override(Recipe, raw, dotted, value)
     if recipe.pretraining is None and "pretraining" in raw:
-        raw = _for_pretraining(raw, None, "the settings")
-    made = _checked(Recipe, raw, "the settings")
+        raw = _for_pretraining(raw, None, "")
+    made = _checked(Recipe, raw, "")
     return made.model_copy(update={"model": recipe.model}) if made.model == model else made
 
 
@@ -192,91 +192,91 @@ def load_pretraining_recipe(
     Raises:
         UsageError: as `load_recipe` does.
     """
-    raw, source = _gather(PretrainingRecipe, name_or_path, preset, overrides)
-    return _checked(PretrainingRecipe, raw, source)
+    raw, where = _gather(PretrainingRecipe, name_or_path, preset, overrides)
+    return _checked(PretrainingRecipe, raw, where)
 
 
 def _gather(
     kind: type[AnyRecipe], name_or_path: str | None, preset: str | None, overrides: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], str]:
-    """Return the values of the recipe's file and of the overrides together, and the name of the recipe."""
-    source, raw = "settings", {}
+    """Return the values of the recipe's file and of the overrides together, and how messages name the file, if any."""
+    where, raw = "", {}
     if name_or_path is not None:
         path = find_recipe(name_or_path, kind.files)
-        source = str(path)
+        where = f"{path}: "
         raw = read_recipe(path)
     if preset is not None:
-        _section(raw, "model", source)["preset"] = preset
+        _section(raw, "model", where)["preset"] = preset
     for dotted, value in (overrides or {}).items():
         _override(kind, raw, dotted, value)
-    return raw, source
+    return raw, where
 
 
-def _checked(kind: type[KindOfRecipe], raw: dict[str, Any], source: str) -> KindOfRecipe:
-    _check_keys(kind, raw, source)
-    model = _model_section(kind, raw, source)
+def _checked(kind: type[KindOfRecipe], raw: dict[str, Any], where: str) -> KindOfRecipe:
+    _check_keys(kind, raw, where)
+    model = _model_section(kind, raw, where)
     try:
         recipe = kind.model_validate(raw | {"model": model})
     except ValidationError as error:
-        raise UsageError(f"{source}: {_in_words(error)}") from error
+        raise UsageError(f"{where}{_in_words(error)}") from error
     if isinstance(recipe, Recipe) and not recipe.model.beside and "min_rows" not in raw.get("validation", {}):
         validation = recipe.validation.model_copy(update={"min_rows": _ROWS_TO_SPLIT})
         return recipe.model_copy(update={"validation": validation})
     return recipe
 
 
-def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict[str, Any]:
+def _for_weights(raw: dict[str, Any], init: InitialWeights, where: str) -> dict[str, Any]:
     """Return the recipe with the sections `[model]` and `[tokenizer]` that the weights need."""
-    if (preset := _section(raw, "model", source).get("preset")) is not None:
+    if (preset := _section(raw, "model", where).get("preset")) is not None:
         raise UsageError(
-            f"{source}: preset {preset!r} contradicts `init={init.name!r}`, which is of {init.model.in_words()}; leave "
+            f"{where}preset {preset!r} contradicts `init={init.name!r}`, which is of {init.model.in_words()}; leave "
             "one of them out"
         )
     if init.model.design == "pretrained":
-        raw = _gently(raw, _FINE_TUNING, source)
+        raw = _gently(raw, _FINE_TUNING, where)
     for name, theirs in (("model", init.model), ("tokenizer", init.tokenizer_config)):
-        own, given = theirs.model_dump(), _section(raw, name, source)
+        own, given = theirs.model_dump(), _section(raw, name, where)
         for key, value in given.items():
             shorter = key == "max_seq_len" and isinstance(value, int) and value <= own.get(key, 0)
             if key in own and key not in _NOT_OF_THE_SHAPE | init.free and value != own[key] and not shorter:
                 raise UsageError(
-                    f"{source}: {name}.{key} = {value!r} contradicts `init={init.name!r}`, where it is {own[key]!r}; "
+                    f"{where}{name}.{key} = {value!r} contradicts `init={init.name!r}`, where it is {own[key]!r}; "
                     "leave one of them out"
                 )
         raw[name] = own | given
     return raw
 
 
-def _for_pretraining(raw: dict[str, Any], init: InitialWeights | None, source: str) -> dict[str, Any]:
+def _for_pretraining(raw: dict[str, Any], init: InitialWeights | None, where: str) -> dict[str, Any]:
     """Return the recipe with the values that suit a pre-trained model. Both stages have the same seed by default."""
     if init is not None:
         raise UsageError(
-            f"{source}: `init={init.name!r}` and pre-training are two ways to begin; leave out `init=` or [pretraining]"
+            f"{where}`init={init.name!r}` and pre-training are two ways to begin; leave out `init=` or [pretraining]"
         )
-    raw = _gently(raw, _AFTER_PRETRAINING, source)
-    seed = {key: value for key, value in _section(raw, "training", source).items() if key == "seed"}
-    return raw | {"pretraining": seed | _section(raw, "pretraining", source)}
+    raw = _gently(raw, _AFTER_PRETRAINING, where)
+    seed = {key: value for key, value in _section(raw, "training", where).items() if key == "seed"}
+    return raw | {"pretraining": seed | _section(raw, "pretraining", where)}
 
 
-def _gently(raw: dict[str, Any], recipe: str, source: str) -> dict[str, Any]:
+def _gently(raw: dict[str, Any], recipe: str, where: str) -> dict[str, Any]:
     """Return the recipe. Of the values that it leaves open, those of the shipped `recipe` replace the defaults."""
     gentle = read_recipe(shipped_recipes()[recipe])
-    return raw | {name: gentle[name] | _section(raw, name, source) for name in gentle.keys() & {"model", "training"}}
+    return raw | {name: gentle[name] | _section(raw, name, where) for name in gentle.keys() & {"model", "training"}}
 
 
-def _model_section(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> dict[str, Any]:
+def _model_section(kind: type[AnyRecipe], raw: dict[str, Any], where: str) -> dict[str, Any]:
     """Return the section `[model]`. A preset is replaced by its values."""
     model = dict(raw.get("model", {}))
     if model.get("design", own := _own(kind)) != own:
         if "preset" in model:
             raise UsageError(
-                f"{source}: preset {model['preset']!r} is a size of our own {own} and does not go with "
+                f"{where}preset {model['preset']!r} is a size of our own {own} and does not go with "
                 f"model.design = {model['design']!r}"
             )
         return model
     chosen = model.pop("preset", DEFAULT_PRESET)
     if not isinstance(chosen, str) or chosen not in kind.presets:
-        raise UsageError(f"{source}: no preset {brief_value(chosen)}; there are {', '.join(kind.presets)}")
+        raise UsageError(f"{where}no preset {brief_value(chosen)}; there are {', '.join(kind.presets)}")
     return kind.presets[chosen].model_dump() | model
 
 
@@ -304,10 +304,10 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
     return parsed
 
 
-def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:
+def _section(raw: dict[str, Any], name: str, where: str) -> dict[str, Any]:
     section = raw.setdefault(name, {})
     if not isinstance(section, dict):
-        raise UsageError(f"{source}: {name} must be a section, [{name}], not a value")
+        raise UsageError(f"{where}{name} must be a section, [{name}], not a value")
     return section
 
 
@@ -339,10 +339,10 @@ def _nearest(kind: type[AnyRecipe], key: str, design: str | None = None) -> str:
     return f" (did you mean {by_name[near]}?)" if near else ""
 
 
-def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None:
-    design = _section(raw, "model", source).get("design", _own(kind))
+def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], where: str) -> None:
+    design = _section(raw, "model", where).get("design", _own(kind))
     if not isinstance(design, str) or design not in kind.designs:
-        raise UsageError(f"{source}: no design {brief_value(design)}; there are {', '.join(kind.designs)}")
+        raise UsageError(f"{where}no design {brief_value(design)}; there are {', '.join(kind.designs)}")
     known = _known_keys(kind, design)
     for section, values in raw.items():
         if section == "description":
@@ -350,14 +350,14 @@ def _check_keys(kind: type[AnyRecipe], raw: dict[str, Any], source: str) -> None
         if section not in known:
             near = difflib.get_close_matches(section, known, n=1)
             hint = f" (did you mean [{near[0]}]?)" if near else ""
-            raise UsageError(f"{source}: unknown section [{brief(section)}]{hint}; there are {', '.join(known)}")
+            raise UsageError(f"{where}unknown section [{brief(section)}]{hint}; there are {', '.join(known)}")
         if not isinstance(values, dict):
-            raise UsageError(f"{source}: {section} must be a section, [{section}], not a value")
+            raise UsageError(f"{where}{section} must be a section, [{section}], not a value")
         for key in values:
             if key not in known[section]:
                 keys = ", ".join(sorted(known[section]))
                 hint = _nearest(kind, f"{section}.{key}", design) or f"; [{section}] has {keys}"
-                raise UsageError(f"{source}: unknown key {section}.{brief(key)}{hint}")
+                raise UsageError(f"{where}unknown key {section}.{brief(key)}{hint}")
 
 
 def _in_words(error: ValidationError) -> str:

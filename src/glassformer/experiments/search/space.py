@@ -102,8 +102,7 @@ def _as_read(recipe: Recipe, space: Mapping[str, Sequence[Any]], key: str, value
         except UsageError as error:
             refused = refused or error
     assert refused is not None
-    why = refused.message.removeprefix("the settings: ")
-    raise UsageError(f"`over={f'{key}={value}'!r}`: {why}") from refused
+    raise UsageError(f"`over={f'{key}={value}'!r}`: {refused.message}") from refused
 
 
 def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe) -> Iterator[Candidate]:

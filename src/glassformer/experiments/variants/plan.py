@@ -131,7 +131,7 @@ def plan_variants(
                 return load_recipe(recipe, preset=preset, overrides={**values, "model.counting": "none"})
             return found
         except UsageError as error:
-            return str(error).removeprefix("settings: ")
+            return str(error)
 
     variants, failures = [], []
     for settings in combinations:

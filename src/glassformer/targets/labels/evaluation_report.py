@@ -73,6 +73,7 @@ def sentences(evaluation: LabelEvaluation) -> list[str | None]:
         how_far_off(evaluation.ranks) if evaluation.ranks else None,
         level_by_level(evaluation.levels) if evaluation.levels else None,
         metrics.remark,
+        next((step.on_one_line for step in evaluation.next_steps if step.section == "classes"), None),
         where_worse(evaluation.slices),
         None if evaluation.rules is None else evaluation.rules.sentence,
     ]

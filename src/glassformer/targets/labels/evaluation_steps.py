@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from glassformer.errors import quoted
 from glassformer.evaluation.doubtful_rows import labels_command
 from glassformer.evaluation.next_steps import check_doubts, choose, read_slice
 from glassformer.evaluation.result import Contestant
@@ -13,6 +14,7 @@ from glassformer.labels.learning_curve import fewest_rows
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
+_MOST_STEPS = 5
 _AUTOMATIC = 0.9
 _MOST_LEFT = 0.9  # of the share of wrong answers: otherwise a person reads a tenth of them for little
 
@@ -35,13 +37,32 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
     steps = (
         choose(evaluation, lost),
         check_doubts(evaluation.label_doubts, "label", "that the model doubts", "labels"),
+        _find_the_rare(evaluation, folder),
         read_slice(
             evaluation.slices, lambda own, others: f"it is right on {own} of them, and on {others} of the others", float
         ),
         _let_review(evaluation, folder),
         _label_more(evaluation, config),
     )
-    return tuple(step for step in steps if step is not None)
+    return tuple(step for step in steps if step is not None)[:_MOST_STEPS]
+
+
+def _find_the_rare(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
+    """Advise what to do about the class that is found least, of those that are rarer than others."""
+    classes = evaluation.metrics.per_class
+    mean = sum(each.support for each in classes) / len(classes)
+    rare = [each for each in evaluation.metrics.missed if each.support < mean]
+    if not rare:
+        return None
+    worst = min(rare, key=lambda each: each.recall)
+    text = f"Label more texts of {quoted(worst.name)}: it was found in {worst.found:,} of {worst.support:,}."
+    if evaluation.costs is not None:
+        return NextStep(text=text, section="classes")
+    return NextStep(
+        text=f"{text} If a miss is worse than a false alarm, say how many times worse, 10 here, and measure again.",
+        section="classes",
+        command=f"glassformer costs {shlex.quote(str(folder))} {shlex.quote(f'{worst.name}=10')}",
+    )
 
 
 def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:

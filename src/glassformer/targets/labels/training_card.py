@@ -4,7 +4,6 @@ from typing import Any
 
 from glassformer.data.wording import counted
 from glassformer.prediction.answering_config import TRANSFORMER, named
-from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
 
@@ -59,24 +58,21 @@ def readers(trained: TrainedModel) -> list[str]:
 
 def measured(trained: TrainedModel) -> list[str]:
     config = trained.config
-    best, readers, rows = (
-        trained.metrics.get("best", {}),
-        trained.metrics.get("readers"),
-        config.data["validation_rows"],
-    )
     temperature = labels_of(config.target).temperature
     calibrated = (
         "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
         if temperature == 1
         else f"Logits are divided by a temperature of {temperature:.3f} before they become probabilities."
     )
-    return [_validation(config, best, readers, rows), calibrated]
+    return [_validation(trained), calibrated]
 
 
-def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
+def _validation(trained: TrainedModel) -> str:
+    config, best, readers = trained.config, trained.metrics.get("best", {}), trained.metrics.get("readers")
+    rows = config.data["validation_rows"]
     expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
     if readers is not None and rows and config.transformer_is_silent:
-        return f"On {counted(rows, 'validation row')}: accuracy {readers['accuracy']:.4f}. {expect}"
+        return f"On {counted(rows, 'validation row')}: {_accuracy(trained, readers['accuracy'])}. {expect}"
     if "validation_agreement" in best:
         known = ""
         if "validation_accuracy" in best:
@@ -90,10 +86,10 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
         of = counted(rows, "validation row, the one", "validation rows, the ones")
         accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
         loss = best.get("calibrated_loss", best["validation_loss"])
-        return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
+        return f"On {of} that chose this epoch: {_accuracy(trained, accuracy)}, loss {loss:.4f}. {expect}"
     if readers is not None:
-        folds, accuracy = readers["folds"], readers["accuracy"]
-        return f"In cross-validation with {folds} folds of the training rows: accuracy {accuracy:.4f}. {expect}"
+        said = _accuracy(trained, readers["accuracy"])
+        return f"In cross-validation with {readers['folds']} folds of the training rows: {said}. {expect}"
     return (
         "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
         "measures it."
@@ -111,24 +107,24 @@ def in_short(trained: TrainedModel) -> str:
     if not readers and "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
-    config = trained.config
-    about = [] if config.target.multilabel or "teacher" in config.data else [_interval(trained, accuracy)]
     if readers and readers["folds"] > 1:
         folds = f"{readers['folds']} folds"
-        return f"cross-validated accuracy {accuracy:.4f} ({', '.join([*about, folds])})"
-    said = f"validation accuracy {accuracy:.4f}" + "".join(f" ({each})" for each in about)
-    if readers and config.transformer_is_silent:
+        return f"cross-validated {_accuracy(trained, accuracy, folds)}"
+    said = f"validation {_accuracy(trained, accuracy)}"
+    if readers and trained.config.transformer_is_silent:
         return said
     judged = "calibrated loss" if "calibrated_loss" in best else "validation loss"
     epoch = f"{trained.metrics['best_epoch']} of {len(trained.metrics['history'])}"
     return f"{said} in epoch {epoch}, the one with the lowest {judged}"
 
 
-def _interval(trained: TrainedModel, accuracy: float) -> str:
-    """Return the interval of an accuracy that is a share of rows."""
-    from glassformer.evaluation.intervals import wilson  # SciPy
+def _accuracy(trained: TrainedModel, accuracy: float, *more: str) -> str:
+    """Return an accuracy on held-out rows, with its interval if it is a share of them, and more in the brackets."""
+    readers, worth = trained.metrics.get("readers"), trained.metrics.get("held_out_worth")
+    if worth is not None and not trained.config.target.multilabel and "teacher" not in trained.config.data:
+        from glassformer.evaluation.intervals import wilson  # SciPy
 
-    readers = trained.metrics.get("readers")
-    rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
-    estimate = wilson(accuracy * rows, rows, worth=trained.metrics["held_out_worth"])
-    return f"95% interval {estimate.low:.4f} to {estimate.high:.4f}"
+        rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
+        estimate = wilson(accuracy * rows, rows, worth=worth)
+        more = (f"95% interval {estimate.low:.4f} to {estimate.high:.4f}", *more)
+    return f"accuracy {accuracy:.4f}" + (f" ({', '.join(more)})" if more else "")
