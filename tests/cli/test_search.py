@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from glassformer.cli.search import _show
+from glassformer.data.wording import counted
 from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.search import halving, rows
 from glassformer.experiments.search.result import SearchResult
@@ -105,7 +106,8 @@ def test_columns_and_groups_are_named_in_the_next_command(tmp_path: Path) -> Non
     assert all(figure["p"] is None for figure in said.document["figures"])
     groups = said.document["data"]["unseen_groups"]
     assert 1 <= groups < 9
-    assert f"note: the intervals draw whole groups, {groups} of them; with so few they are too narrow" in said.err
+    said_of = f"({counted(groups, 'group')}), so intervals may count fewer rows; of so few groups they are too narrow"
+    assert f"note: rows of a group are alike {said_of}" in said.err
     assert "author" in said.document["train"] or "recipe.toml" in said.document["train"]
 
 

@@ -92,9 +92,8 @@ def test_a_share_of_rows_has_the_interval_of_many_draws() -> None:
 
 def test_an_interval_of_rows_that_share_models_is_that_of_fewer_rows() -> None:
     right = np.arange(7_000) % 4 > 0
-    for groups in (None, np.arange(7_000)):
-        whole = share_right(right, groups=groups, seed=3, worth=3 / 7)
-        fewer = share_right(right[:3_000], groups=None if groups is None else groups[:3_000], seed=3)
+    for interval in (share_right, bootstrap_mean):
+        whole, fewer = interval(right, seed=3, worth=3 / 7), interval(right[:3_000], seed=3)
         assert whole.model_dump() == pytest.approx(fewer.model_dump())
         assert whole.high - whole.low == pytest.approx(2 * 1.96 * np.sqrt(0.75 * 0.25 / 3_000), rel=0.06)
     assert share_right(right[:70] | True, worth=3 / 7) == share_right(right[:30] | True)
@@ -115,15 +114,14 @@ def test_twenty_five_thousand_rows_are_quick_enough() -> None:
 
 def test_copies_of_a_row_in_a_group_tell_nothing_new() -> None:
     right = np.random.default_rng(0).random(60) < 0.7
-    once = share_right(right, seed=3, groups=np.arange(60)[::-1])
-    alone = share_right(right)
-    assert (once.value, once.low, once.high) == pytest.approx((alone.value, alone.low, alone.high), abs=0.02)
-    groups = np.repeat(np.arange(60), 5)
-    assert share_right(np.repeat(right, 5), seed=3, groups=groups) == once
-    apart = share_right(np.repeat(right, 5), seed=3)
+    assert worth_of_groups(right, np.arange(60)[::-1]) == 1
+    once, copies, groups = share_right(right), np.repeat(right, 5), np.repeat(np.arange(60), 5)
+    together = share_right(copies, worth=worth_of_groups(copies, groups))
+    assert together.model_dump() == pytest.approx(once.model_dump(), abs=0.002)
+    apart = share_right(copies)
     assert apart.high - apart.low < 0.6 * (once.high - once.low)
-    few = share_right(np.ones(300, dtype=bool), seed=0, groups=groups)
-    assert few == share_right(np.ones(60, dtype=bool), seed=0)
+    same = np.ones(300, dtype=bool)
+    assert share_right(same, worth=worth_of_groups(same, groups)) == share_right(same[:60])
 
 
 @pytest.mark.parametrize(("groups", "rows", "spread"), [(20, 20, 0.2), (50, 8, 0.3), (100, 4, 0.0)])

@@ -6,7 +6,7 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,21 @@ def init(cell: Cell) -> None:
     cell.run("train", cell.table, "--out", cell.out / "m", *cell.flags, *SHORT, *ALONE, "--init", cell.alone)
     assert config_of(cell.out / "m")["init"]
     answers_well(cell, cell.out / "m")
+
+
+@tried("train --group", "train")
+def group(cell: Cell) -> None:
+    table, other = cell.out / "grouped.csv", cell.out / "test.csv"
+    authors = [f"author {number % 8}" for number in range(60)]
+    pl.read_csv(cell.table).with_columns(author=pl.Series(authors)).write_csv(table)
+    pl.read_csv(cell.new("new.csv")).with_columns(writer=pl.Series(authors[4:16])).write_csv(other)
+    said = replace(cell, table=table).train(cell.out / "m", *ALONE, "--group", "author")
+    assert "held out, 2 of 8 groups of 'author'" in said.err
+    said = cell.run("evaluate", cell.out / "m", other, "--group", "writer", "--out", cell.out / "e")
+    assert "measured rows have a group that was in training" in said.err
+    with refusing():
+        fitted = estimator(cell).fit(rows_in_memory(cell), cell.learned, groups=authors)
+    assert fitted.predictor_.trained.config.remembered.recipe.validation.group == "group"
 
 
 @tried("train --add", "train")

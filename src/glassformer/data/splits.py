@@ -122,6 +122,8 @@ def make_splits(
             f"rows have dates (column {quoted(table.dated)}): a random split hides how the model does on later rows; "
             f"`time={table.dated!r}` measures it"
         )
+    if table.shared is not None and config.fraction and config.file is None:
+        notes.append(table.shared)
     if validation is None and "group" in train.frame.columns:
         groups, one = _groups(train), f"all rows are of one group of {config.group!r}, so figures may be too good"
         notes.append(one if groups == "1" else f"{groups} groups of {config.group!r} stay whole")

@@ -8,6 +8,7 @@ from typing import Unpack
 
 import polars as pl
 
+from glassformer.data.alike import shared_values
 from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
@@ -50,7 +51,8 @@ class Table:
     like labels, if the label column holds decimal numbers. `inputs` says how the texts were composed, if a row has
     several inputs. Before that, the frame holds the other inputs as strings, under their `kept_name`. `unlabelled` are
     the rows with a text and without a label, if there are some: they have the columns of `frame`. With `multilabel`
-    there are none. `dated` is a column of dates that nobody asked for, if there is one.
+    there are none. `dated` is a column of dates that nobody asked for, if there is one, and `shared` a sentence about a
+    column that looks like groups (see `shared_values`).
     """
 
     frame: pl.DataFrame
@@ -67,6 +69,7 @@ class Table:
     inputs: Inputs | None = None
     unlabelled: pl.DataFrame | None = None
     dated: str | None = None
+    shared: str | None = None
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -150,6 +153,10 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     if frame.is_empty():
         is_unlabelled = without_label is not None and not wanted.get("number")
         raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}")
+    at_random = "time" in wanted and "time" not in of_split
+    in_use = (columns.text, columns.label, *columns.kept.values(), *wanted.get("lower", ()))
+    free = [name for name in first.columns if name not in in_use][:MOST_OTHERS] if at_random else []
+    by_row = at_random and "group" not in of_split and columns.label is not None
     if not wanted.get("some_grouped"):
         _check_filled(frame, of_split, source)
     notes = [*found, *columns.notes, *_objects(frame, columns.text, columns.label)]
@@ -171,7 +178,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         notes=tuple(notes),
         like_labels=columns.like_labels,
         unlabelled=without_label,
-        dated=_dated(first, columns) if "time" in wanted and "time" not in of_split else None,
+        dated=_dated(first, free),
+        shared=shared_values(first, free, frames[0]["label"]) if by_row else None,
     )
 
 
@@ -300,13 +308,12 @@ def _has_few_values_or_numbers(values: pl.Series) -> bool:
     return kind in ("whole numbers", "decimal numbers") or values.n_unique() <= FEW_VALUES
 
 
-def _dated(sample: pl.DataFrame, columns: Columns) -> str | None:
-    """Return the first column with different dates, not times of day alone, that is not in use."""
-    free = (name for name in sample.columns if name not in (columns.text, columns.label, *columns.kept.values()))
+def _dated(sample: pl.DataFrame, free: Sequence[str]) -> str | None:
+    """Return the first free column with different dates, not times of day alone."""
     return next(
         (
             name
-            for name in itertools.islice(free, MOST_OTHERS)
+            for name in free
             if kind_of(sample[name]) == "dates"
             and sample[name].drop_nulls().n_unique() > 1
             and not sample[name].cast(pl.String).str.contains(r"^\s*\d{1,2}:").any()

@@ -78,44 +78,23 @@ def distinct_rows(values: Shaped[np.ndarray, "n k"]) -> tuple[NDArray[np.generic
     return patterns, counts
 
 
-def bootstrap_mean(
-    values: Shaped[np.ndarray, " n"],
-    *,
-    groups: Int[np.ndarray, " n"] | None = None,
-    **draws: Unpack[Draws],
-) -> Estimate:
+def bootstrap_mean(values: Shaped[np.ndarray, " n"], **draws: Unpack[Draws]) -> Estimate:
     """Return the mean of one number per row, with its interval. For right answers, use `share_right`.
 
     If the numbers are `correct_a − correct_b` of two classifiers, this is the paired bootstrap of the difference in
     accuracy.
-
-    Args:
-        groups: a number for each row. Whole groups are then drawn in place of rows, because rows of a group are alike.
     """
-    _, of_row = np.unique(np.arange(len(values)) if groups is None else groups, return_inverse=True)
-    sums, sizes = np.bincount(of_row, weights=values), np.bincount(of_row)
-    patterns, counts = distinct_rows(np.stack([sums, sizes], axis=1))
+    patterns, counts = distinct_rows(np.stack([values, np.ones(len(values))], axis=1))
     return bootstrap(patterns, counts, lambda drawn: drawn[:, 0] / drawn[:, 1], **draws)
 
 
-def share_right(
-    right: Bool[np.ndarray, " n"],
-    *,
-    groups: Int[np.ndarray, " n"] | None = None,
-    **draws: Unpack[Draws],
-) -> Estimate:
-    """Return the share of right answers, with Wilson's interval, or that of `bootstrap_mean` if rows have groups.
+def share_right(right: Bool[np.ndarray, " n"], **draws: Unpack[Draws]) -> Estimate:
+    """Return the share of right answers, with Wilson's interval.
 
-    If all rows are right or all are wrong, the bootstrap interval would have no width, as if no other row could be
-    different. The interval is then Wilson's, of as many rows as there are groups.
+    If all rows are right or all are wrong, that of `bootstrap_mean` would have no width, as if no other row could be
+    different.
     """
-    count, worth = int(right.sum()), draws.get("worth", 1.0)
-    if groups is None:
-        return wilson(count, len(right), worth=worth)
-    if 0 < count < len(right):
-        return bootstrap_mean(right, groups=groups, **draws)
-    several = len(np.unique(groups))
-    return wilson(several if count else 0, several, worth=worth)
+    return wilson(int(right.sum()), len(right), worth=draws.get("worth", 1.0))
 
 
 def wilson(right: float, rows: float, *, worth: float = 1.0) -> Estimate:
@@ -147,7 +126,7 @@ def worth_of_groups(values: Shaped[np.ndarray, " n"], groups: Shaped[np.ndarray,
 
     It is 1 / design effect (Kish 1965, §5.4): the variance that the mean of the values has if whole groups are drawn,
     as against that of single rows. If the values are all the same, as many rows count as there are groups.
-    Unlike whole groups that are drawn (`bootstrap_mean`), it serves Wilson's interval, slices and paired tests too.
+    Unlike whole groups that are drawn, it serves Wilson's interval, slices and paired tests too.
 
     Args:
         values: (n,) of each row, such as whether it is answered wrongly.
@@ -158,6 +137,8 @@ def worth_of_groups(values: Shaped[np.ndarray, " n"], groups: Shaped[np.ndarray,
     _, of_row = np.unique(groups, return_inverse=True)
     several, away = int(of_row.max()) + 1, values - values.mean()
     of_rows, of_groups = float(away @ away), np.bincount(of_row, away)
+    if several == len(values):
+        return 1.0
     if several == 1 or not of_rows:
         return several / len(values)
     between = float(of_groups @ of_groups) * several / (several - 1)

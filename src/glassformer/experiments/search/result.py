@@ -78,8 +78,7 @@ class Measured(Figure):
     """A figure of the choices and of the recipe as it is, on the rows that the search never saw.
 
     Attributes:
-        difference: found − default, paired. The intervals draw whole groups, if rows have groups, and rows of the same
-            text together.
+        difference: found − default, paired. Rows of a group, or of the same text, are alike, so intervals count fewer.
         p: of a paired test. Only of the first figure, and None if rows have groups, because it takes rows to be
             independent.
     """

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import Array
 from glassformer.data.files import write_aside
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
+from glassformer.evaluation.intervals import worth_of_groups
 from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, measured_here, read_kept
 from glassformer.experiments.pages import search_page
@@ -271,16 +273,20 @@ def _figures(
     """Return the figures of the choices and of the recipe as it is."""
     answered = [[getattr(each, name).rows for each in outer] for name in ("found", "default")]
     found, default = ({key: np.concatenate([rows[key] for rows in of]) for key in of[0]} for of in answered)
-    drawn: dict[str, Any] = {"seed": seed, "groups": units}
+
+    def draws(values: Array) -> dict[str, Any]:
+        return {"seed": seed, "worth": worth_of_groups(values, units)}
+
     return tuple(
         Measured(
             **figure.model_dump(),
-            found=judge.estimate(figure.key, found[figure.key], unseen, **drawn),
-            default=judge.estimate(figure.key, default[figure.key], unseen, **drawn),
-            difference=judge.difference(figure.key, found[figure.key], default[figure.key], unseen, **drawn),
+            found=judge.estimate(figure.key, one, unseen, **draws(one)),
+            default=judge.estimate(figure.key, other, unseen, **draws(other)),
+            difference=judge.difference(figure.key, one, other, unseen, **draws(one.astype(float) - other)),
             p=None if grouped or figure is not judge.figures[0] else judge.p(found, default),
         )
         for figure in judge.figures
+        for one, other in [(found[figure.key], default[figure.key])]
     )
 
 

@@ -70,8 +70,8 @@ def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[fl
         notes.append(f"{counted(found.data.unseen_rows, 'held-out row')} show only large differences")
     groups = found.data.unseen_groups
     if groups is not None:
-        few = "; with so few they are too narrow" if groups < _FEW_GROUPS else ""
-        notes.append(f"the intervals draw whole groups, {groups:,} of them{few}")
+        few = "; of so few groups they are too narrow" if groups < _FEW_GROUPS else ""
+        notes.append(f"rows of a group are alike ({counted(groups, 'group')}), so intervals may count fewer rows{few}")
     if never:
         names = listed([*map(quoted, never)], _NAMED)
         notes.append(f"no held-out row has the label {names}: it has too few rows to hold one out")

@@ -3,7 +3,6 @@
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from glassformer.data.arrays import Numbers
@@ -64,20 +63,10 @@ def difference_in_r2(squares: Numbers, others: Numbers, truth: Numbers, **drawn:
     return _of_squares(squares - others, truth, lambda sums: _r2(sums) - 1, **drawn)
 
 
-def _of_squares(
-    squares: Numbers,
-    truth: Numbers,
-    statistic: Any,
-    *,
-    groups: NDArray[np.int64] | None = None,
-    **draws: Unpack[Draws],
-) -> Estimate:
-    """Return a statistic of the sums of squares, y, y² and 1 with its interval. Whole groups are drawn, if any."""
+def _of_squares(squares: Numbers, truth: Numbers, statistic: Any, **draws: Unpack[Draws]) -> Estimate:
+    """Return a statistic of the sums of squares, y, y² and 1 with its interval."""
     centred = truth - truth.mean()
     patterns = np.stack([squares, centred, centred**2, np.ones(len(truth))], axis=1)
-    if groups is not None:
-        order = np.argsort(groups, kind="stable")
-        patterns = np.add.reduceat(patterns[order], np.unique(groups[order], return_index=True)[1], axis=0)
     return bootstrap(patterns, np.ones(len(patterns), np.int64), statistic, **draws)
 
 
