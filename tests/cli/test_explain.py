@@ -11,6 +11,8 @@ import pytest
 
 from glassformer.cli import output
 from glassformer.explanation.by_reader import METHODS
+from glassformer.readers.body import vectors
+from glassformer.readers.body.vectors import Body, body_folder
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import POSITIVE, Trained, review_rows, write_csv
 
@@ -101,17 +103,34 @@ def test_a_text_comes_from_standard_input(reviews: Trained) -> None:
 
 
 def test_notes_on_what_was_asked_for(reviews: Trained) -> None:
-    alone = glassformer("explain", reviews.folder, TEXT, "--heads", "--neighbours", "-q").err
-    assert (
-        "the model answers by counting and the body alone, so there is nothing to show for --heads and --neighbours"
-        in alone
-    )
+    alone = glassformer("explain", reviews.folder, TEXT, "--heads", "-q").err
+    assert "the model answers by counting and the body alone, so there is nothing to show for --heads" in alone
     exact = glassformer("explain", reviews.folder, TEXT, "--method", "occlusion").err
     assert "by counting and the body alone, whose shares are exact, so --method changes nothing" in exact
     a_file = glassformer("explain", reviews.folder, reviews.table).err
     assert f"{reviews.table} is a file, but it was read as a text; --file {reviews.table} explains" in a_file
     assert "the text is unlike the training data" in a_file
     assert "unlike" not in glassformer("explain", reviews.folder, review_rows(230)[0][0]).err
+
+
+def test_the_words_that_the_body_takes_for_alike_are_shown(reviews: Trained, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    outcome = glassformer("explain", reviews.folder, TEXT, "--neighbours", "--html", page)
+    near = [word for word, _ in Body.load(body_folder("english")).nearest("good")]
+    assert re.search(rf"^Nearest words in the body:\n(.+\n)*?good +{', '.join(near)}$", outcome.out, re.MULTILINE)
+    assert "embeddings" not in outcome.out  # the transformer is not asked
+    assert f"{near[0]} 0." in page.read_text(encoding="utf-8").partition("Nearest words in the body")[2]
+    found = json.loads(glassformer("explain", reviews.folder, TEXT, "--neighbours", "--json").out)
+    assert [each["word"] for each in found["near_in_body"]["good"]] == near
+
+
+def test_a_body_that_is_not_there_any_more_is_said(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "SHIPPED", tmp_path)
+    outcome = glassformer("explain", reviews.folder, TEXT, "--neighbours")
+    assert "the model holds no vectors of these words, so there is nothing to show for --neighbours" in outcome.err
+    assert "Nearest" not in outcome.out
 
 
 def test_a_text_that_begins_with_a_minus_stands_after_two(reviews: Trained) -> None:

@@ -279,9 +279,9 @@ def test_it_needs_torch_and_says_so(scores: Trained, tmp_path: Path, monkeypatch
     both = shutil.copytree(scores.folder, tmp_path / "both")
     let_both_answer(both)
     monkeypatch.setattr("glassformer.prediction.load_answering.is_installed", lambda package: package != "torch")
-    assert glassformer("predict", scores.folder, "a film").code == 0, "its transformer is not asked"
-    for command, folder in (("explain", scores.folder), ("predict", both)):
-        misused(glassformer(command, folder, "a film"), "needs PyTorch, which is not installed here; export it")
+    for folder in (scores.folder, both):
+        assert glassformer("predict", folder, "a film").code == 0, "a few texts are answered without it"
+        misused(glassformer("explain", folder, "a film"), "needs PyTorch, which is not installed here; export it")
 
 
 def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.explanation.explanation import Explanation
+    from glassformer.explanation.neighbours import Neighbour
     from glassformer.explanation.shares import WordShare
     from glassformer.prediction.answering import Answering
     from glassformer.prediction.nearest import NearestTexts
@@ -101,7 +102,8 @@ def explain(
     neighbours: Annotated[
         bool,
         typer.Option(
-            "--neighbours", help="For each of the strongest words, show the words with the nearest embeddings."
+            "--neighbours",
+            help="For each of the strongest words, show the words with the nearest embeddings, and in the body.",
         ),
     ] = False,
     nearest: Nearest = False,
@@ -125,7 +127,7 @@ def explain(
 
     predictor = load_answering(model, device=run.device)
     if predictor.trained.config.transformer_is_silent:
-        _note_silent(predictor.trained.config.asked_in_words, method=method, heads=heads, neighbours=neighbours)
+        _note_silent(predictor.trained.config.asked_in_words, method=method, heads=heads)
     if table is not None:
         explain_file(predictor, table, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
@@ -134,13 +136,13 @@ def explain(
         _explain_text(predictor, given or "", html, json=run.json, method=method, **asked)
 
 
-def _note_silent(readers: str, *, method: str | None, heads: bool, neighbours: bool) -> None:
+def _note_silent(readers: str, *, method: str | None, heads: bool) -> None:
     """Say which of the options show nothing, because they are about a transformer that takes no part in the answer."""
     answers = f"note: the model answers by {readers} alone"
     if method is not None:
         say(f"{answers}, whose shares are exact, so --method changes nothing")
-    if asked := [name for name, value in {"--heads": heads, "--neighbours": neighbours}.items() if value]:
-        insist(f"{answers}, so there is nothing to show for {' and '.join(asked)}")
+    if heads:
+        insist(f"{answers}, so there is nothing to show for --heads")
 
 
 def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
@@ -154,6 +156,8 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
         (_, (given,)) = given_rows(predictor, [given])
     doing("explaining" + time_of_a_long(predictor, given, "the text"))
     found = explain_text(predictor, given, **asked)
+    if asked["neighbours"] and not (found.neighbours or found.near_in_body):
+        insist("note: the model holds no vectors of these words, so there is nothing to show for --neighbours")
     if html is not None:
         write_explanation(html, found)
         say(f"page: {html}")
@@ -211,16 +215,19 @@ def _show_explanation(found: Explanation) -> None:
     if found.heads:
         show(f"\nThe heads that move the {found.asked.whole} most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)
-    if found.neighbours:
-        from glassformer.explanation.explanation import in_list
-
-        show("\nNearest words in the embeddings:")
-        lines = [
-            (word, ", ".join(in_list(near.word) for near in nearest)) for word, nearest in found.neighbours.items()
-        ]
-        print_table(lines, others=str.ljust)
+    _show_neighbours("the embeddings", found.neighbours)
+    _show_neighbours("the body", found.near_in_body)
     if found.nearest is not None:
         _show_nearest(found.nearest)
+
+
+def _show_neighbours(where: str, neighbours: Mapping[str, Sequence[Neighbour]]) -> None:
+    from glassformer.explanation.explanation import in_list
+
+    if neighbours:
+        show(f"\nNearest words in {where}:")
+        lines = [(word, ", ".join(in_list(near.word) for near in nearest)) for word, nearest in neighbours.items()]
+        print_table(lines, others=str.ljust)
 
 
 def _show_nearest(nearest: NearestTexts) -> None:

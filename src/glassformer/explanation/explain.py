@@ -23,7 +23,7 @@ from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.exact import named
 from glassformer.explanation.explanation import Explanation, Passage
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, measure_faithfulness
-from glassformer.explanation.neighbours import neighbours_of
+from glassformer.explanation.neighbours import near_in_body, neighbours_of
 from glassformer.explanation.page import render
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading, of_words
@@ -73,8 +73,8 @@ def explain(
         method: a key of `METHODS`, for the transformer. By default `shapley`. For a text that is too long for it,
             `integrated-gradients` (see docs/how-it-works/faithfulness.md), or `occlusion` if the model was exported.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
-        neighbours: list the words whose embeddings are nearest to those of the strongest words. Empty if the
-            transformer does not take part.
+        neighbours: list the words whose embeddings, and whose vectors in the body, are nearest to those of the
+            strongest words. Empty if the transformer, or the body, does not take part.
         nearest: list the training texts that are nearest to the text, if the model keeps its training texts.
 
     Raises:
@@ -121,6 +121,7 @@ def explain(
         neighbours=neighbours_of(model, predictor.trained.tokenizer, strongest, count=_NEIGHBOURS_OF_EACH)
         if neighbours and reading
         else {},
+        near_in_body=near_in_body(predictor.trained, strongest, count=_NEIGHBOURS_OF_EACH) if neighbours else {},
         nearest=near,
     )
 

@@ -60,7 +60,8 @@ class Explanation:
         passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
         unlike_training: whether the text is unlike the training data, so that the answer means little. None if the
             model does not know (see docs/how-it-works/unlike.md).
-        counterfactual, heads, neighbours, nearest: see `explain`. Empty or None if they were not asked for.
+        counterfactual, heads, neighbours, near_in_body, nearest: see `explain`. Empty or None if they were not asked
+            for.
     """
 
     text: str
@@ -79,6 +80,7 @@ class Explanation:
     counterfactual: Counterfactual | None = None
     heads: tuple[Head, ...] = ()
     neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
+    near_in_body: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
     nearest: NearestTexts | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -214,7 +216,8 @@ class Explanation:
         found["faithfulness"] = None if self.faithfulness is None else asdict(self.faithfulness)
         found["rules"] = list(map(asdict, self.rules))
         found["passages"], found["heads"] = list(map(asdict, self.passages)), list(map(asdict, self.heads))
-        found["neighbours"] = {word: list(map(asdict, near)) for word, near in self.neighbours.items()}
+        for name in ("neighbours", "near_in_body"):
+            found[name] = {word: list(map(asdict, near)) for word, near in getattr(self, name).items()}
         if self.nearest is not None:
             about = {"compared": self.nearest.compared, "remark": self.nearest.remark}
             found["nearest"] = asdict(self.nearest) | about

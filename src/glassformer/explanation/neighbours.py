@@ -1,18 +1,21 @@
-"""The words whose embeddings are nearest to that of a word."""
+"""The words that a model takes for alike: those with the nearest embeddings, and those with the nearest vectors."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from glassformer.data.arrays import unit
+from glassformer.data.model_marks import BODY_FILE
 from glassformer.data.tokenizers import TextTokenizer
+from glassformer.readers.body.vectors import DEFAULT_BODY, Body, body_folder
+from glassformer.readers.counting.ngrams import words_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbour:
-    """A word of the vocabulary, and the cosine of its embedding with that of the word in question."""
+    """A known word, and the cosine of its vector with that of the word in question."""
 
     word: str
     cosine: float
@@ -48,4 +51,26 @@ def neighbours_of(
                 for number in nearest
                 if spelled[number] != normal
             )[:count]
+    return found
+
+
+def near_in_body(trained: Any, words: Iterable[str], *, count: int) -> Mapping[str, tuple[Neighbour, ...]]:
+    """Return the words of the body with the nearest vectors, for each word that it knows whole or in pieces.
+
+    A model keeps what words add to its answers, not the vectors. So there are none if it does not ask a body, or if the
+    body has gone or is another one: a body that was continued for this model was not kept.
+    """
+    reader = trained.readers.get("body")
+    if reader is None or "body" not in trained.config.asked:
+        return {}
+    name = trained.config.model.body
+    folder = body_folder(DEFAULT_BODY if name == "auto" else name)
+    if not (folder / BODY_FILE).is_file():
+        return {}
+    body, found = Body.load(folder), {}
+    if body.words != reader.words:
+        return {}
+    for word in words:
+        if near := [each for part in words_of(word)[:1] for each in body.nearest(part, count)]:
+            found[word] = tuple(Neighbour(word=each, cosine=round(cosine, 4)) for each, cosine in near)
     return found
