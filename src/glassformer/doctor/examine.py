@@ -149,7 +149,7 @@ def _check_texts(
     sources: Sources, prepared: Prepared, bench: Bench, limits: list[str]
 ) -> tuple[list[Finding], Histogram, TokenReport]:
     recipe, splits, tokenizer, init = prepared.recipe, prepared.splits, prepared.tokenizer, prepared.init
-    alone = not recipe.model.beside
+    is_only = not recipe.model.beside
     store, held_out = bench.data.train, splits.validation
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
     widest = None if init is None else init.model.max_seq_len
@@ -174,14 +174,14 @@ def _check_texts(
     ]
     if recipe.training.without_transformer:
         return findings, histogram, tokens
-    unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, alone=alone)
+    unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, is_only=is_only)
     own = [each for each in bench.model.parameters() if each.ndim == 2 and len(each) == tokenizer.vocab_size]
     size = check_size(
         rows,
         int(store.lengths.mean() * rows),
         _size(bench.model),
         sum(each.numel() for each in own),
-        held_out=held_out is not None or not alone,  # otherwise the rows are cross-fitted
+        held_out=held_out is not None or not is_only,  # otherwise the rows are cross-fitted
         from_weights=bench.from_weights,
     )
     return [*findings, length, unknown, by_label, size], histogram, tokens

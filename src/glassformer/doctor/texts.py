@@ -143,12 +143,12 @@ def check_unknown(
     rows: IntArray,
     *,
     learned: bool = True,
-    alone: bool = True,
+    is_only: bool = True,
 ) -> Finding:
     """Measure the share of unknown tokens in held-out texts, from which the vocabulary was not learned.
 
     Args:
-        alone: whether the transformer has no other reader beside it. Others do not read its tokens.
+        is_only: whether the transformer has no other reader beside it. Others do not read its tokens.
         learned: whether the vocabulary was learned from the training rows. If not, it came with the weights.
     """
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
@@ -170,8 +170,8 @@ def check_unknown(
     found += f"; most frequent: {shown}" if shown else ""
     if share <= _SOME_UNKNOWN:
         return Finding(check=check, level="good", found=found)
-    level: Level = "problem" if share > _MANY_UNKNOWN and alone else "worth knowing"
-    only = "" if alone else "if the transformer answers, "
+    level: Level = "problem" if share > _MANY_UNKNOWN and is_only else "worth knowing"
+    only = "" if is_only else "if the transformer answers, "
     if not learned:
         advice = f"{only}other weights, or training from scratch, may suit these texts better"
         return Finding(check=check, level=level, found=found, advice=advice)

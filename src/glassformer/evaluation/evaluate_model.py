@@ -132,8 +132,8 @@ def read_measured(
     )
     if group is None or data in KNOWN or "group" in table.frame.columns:
         return table
-    alone = f"without the groups of training (column {quoted(group)}), intervals and p count each row as independent"
-    return replace(table, notes=(*table.notes, alone))
+    note = f"without the groups of training (column {quoted(group)}), intervals and p count each row as independent"
+    return replace(table, notes=(*table.notes, note))
 
 
 def measure_model(
