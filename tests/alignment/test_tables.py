@@ -50,7 +50,7 @@ def test_of_texts_that_begin_alike_the_chosen_label_is_preferred() -> None:
     for preference in found.preferences:
         assert preference.chosen in (" 1", " 3", " 6", " 7")
         assert preference.rejected in (" 2", " 5")
-    assert (found.too_short, found.alone) == (0, 4), "of each beginning four are good and two are bad"
+    assert (found.too_short, found.without_partner) == (0, 4), "of each beginning four are good and two are bad"
 
 
 def test_each_text_comes_once() -> None:
@@ -58,7 +58,7 @@ def test_each_text_comes_once() -> None:
     assert len(found.preferences) == 6
     seen = Counter(text for preference in found.preferences for text in (preference.chosen, preference.rejected))
     assert set(seen.values()) == {1}
-    assert found.alone == 14 - 12
+    assert found.without_partner == 14 - 12
     assert {preference.prompt for preference in found.preferences} == {""}
 
 
@@ -72,7 +72,7 @@ def test_which_texts_are_compared_is_a_function_of_the_seed() -> None:
 def test_texts_too_short_and_texts_of_both_sides() -> None:
     both = table(["it is so", "it is so", "it is", "it"], ["good", "bad", "good", "bad"])
     found = from_table(both, TWO_WORDS, chosen="good", rejected="bad", seed=0)
-    assert (len(found.pairs), found.too_short, found.preferences, found.alone) == (2, 2, [], 2)
+    assert (len(found.pairs), found.too_short, found.preferences, found.without_partner) == (2, 2, [], 2)
 
 
 def test_labels_that_there_are_not() -> None:

@@ -80,6 +80,15 @@ def test_names_and_labels_in_a_locale_of_ascii(tmp_path: Path) -> None:
     said = python("train", str(tmp_path / "texts"), "--out", str(tmp_path / "model"), *flags, variables=ASCII)
     assert said.code == 0, said.err
     assert "2 labels: 'größe' 9, 'übel' 9" in said.err
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "ä.txt").write_text("label\ttext\n__label__a b")
+    said = python("pretrain", str(tmp_path / "notes"), "--out", str(tmp_path / "lm"), variables=ASCII)
+    answered(said, "notes/ä.txt: ")
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "ä.csv").write_text("text\na film\n")
+    answers = ("--file", str(tmp_path / "shards"), "--out", str(tmp_path / "answers"))
+    said = python("predict", str(tmp_path / "model"), *answers, variables=ASCII)
+    answered(said, "the name 'ä.csv' in ", "cannot be read in this locale, whose encoding is ascii; set LC_ALL=C.UTF-8")
 
 
 OURS: dict[str, dict[str, str]] = {

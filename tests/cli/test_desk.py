@@ -89,7 +89,8 @@ def test_rows_that_came_to_the_file_reach_its_desk(tmp_path: Path) -> None:
     table.write_text("remark\na film\n")
     folder = tmp_path / "texts-desk"
     refused = glassformer("desk", table, "--no-open")
-    misused(refused, "no column 'text'", f"go on with the rows of before: --project {folder}")
+    again = "correct it, such as a column that has another name now, or leave it out"
+    misused(refused, "no column 'text'. It has:", again, f"go on with the rows of before: --project {folder}")
     outcome = glassformer("desk", "--project", folder, "--export", tmp_path / "kept")
     assert outcome.code == 0, outcome.err
     table.unlink()

@@ -59,6 +59,7 @@ def test_what_stands_around_a_table_is_left_out_and_said(content: str, left_out:
         "text,\ngood day,yes\nbad day,no\n",
         "text,label\na,1\nb,0\nc,1\ntotal,1\n",
         "text,label\na,1\nb,0\nc,1\nd,\n",
+        "text,label\na b,1\nb,0\nc,1\n,\nd,\n",
         "text,label\na,x\nb,y\nc,x\nTotal,x\n",
         "text,n\na,1\nb,n/a\nc,\nd,4\nmedia,9\nminimal,4\n",
         "text,label\na,\nb,0\nc,1\nd,1\nMin,1\n",
@@ -72,7 +73,7 @@ def test_what_stands_around_a_table_is_left_out_and_said(content: str, left_out:
 def test_a_real_row_is_kept(content: str) -> None:
     _, rows, notes = read(content)
     lines = content.splitlines()
-    assert len(rows) == len(lines) - 1
+    assert len(rows) == len(lines) - 1, rows
     assert rows[-1][0] == lines[-1].split(",")[0]
     assert not any("left out" in note for note in notes)
 

@@ -81,6 +81,18 @@ def test_rows_that_are_gone_keep_what_people_decided(tmp_path: Path) -> None:
     assert project.store.value("SELECT note FROM current WHERE text = 1") == "sure"
 
 
+def test_a_row_that_is_gone_is_not_offered_if_its_label_is_undone(tmp_path: Path) -> None:
+    texts = some_texts(4)
+    project = project_of(tmp_path, texts, given=["", "blame", "", ""])
+    label(project, [1, 2], "praise")
+    write(project, [(text, "") for text in texts[2:]])
+    assert labels_of(project) == {1: "praise", 2: "praise"}
+    assert project.store.undo("me") == [1, 2]
+    assert (labels_of(project), left(project)) == ({}, [3, 4]), "neither is in the table"
+    write(project, list(zip(texts, ["", "blame", "", ""], strict=True)))
+    assert (labels_of(project), left(project)) == ({2: "blame"}, [1, 3, 4]), "they are back"
+
+
 def test_every_decision_is_still_exported(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(3))
     label(project, [1], "praise")

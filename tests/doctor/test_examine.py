@@ -115,7 +115,10 @@ def test_weights_to_start_from_are_those_that_are_examined(monkeypatch: pytest.M
 def test_unknown_words_concern_the_transformer_alone(settings: dict[str, Any], level: str | None) -> None:
     rows = table([f"word{i} again" for i in range(60)], ["a", "b"] * 30)
     chosen = with_settings(recipe(), settings)
-    checks = by_check(list(diagnose(Sources(train=rows), chosen).findings))
+    found = diagnose(Sources(train=rows), chosen)
+    checks = by_check(list(found.findings))
+    assert ("size" in checks) == ("learning rate" in checks) == ("first loss" in checks) == (level is not None)
+    assert (found.figures is None) == (level is None)
     assert (checks["unknown words"].level if "unknown words" in checks else None) == level
     assert ("tokens by label" in checks) == (level is not None)
 

@@ -20,6 +20,12 @@ from tests.support import flat
 NASTY = "<script>alert(1)</script>"
 
 
+def figures_of() -> ModelFigures:
+    figures = sample().figures
+    assert figures is not None
+    return figures
+
+
 def sample(**changes: object) -> Diagnosis:
     layer = LayerFigures(name=f"blocks.0.{NASTY}", kind="layer", mean=0.1, std=0.4, zeros=0.0)
     unit = LayerFigures(name="blocks.0 (relu)", kind="activation", mean=0.3, std=0.2, zeros=0.5, dead=0.25)
@@ -74,8 +80,17 @@ def test_tokens_are_shown_by_label() -> None:
     assert "Words that are cut" not in page
 
 
+def test_without_a_transformer_nothing_is_said_of_it() -> None:
+    page = shown_page(sample(figures=None))
+    for said in ("Learning rates", "Layer by layer", "Gradients and steps", "56,789 parameters"):
+        assert said in shown_page(sample())
+        assert said not in page
+    assert "1,234 rows; without a transformer" in page
+    assert "trains none" in page
+
+
 def test_one_of_anything_is_one() -> None:
-    figures = sample().figures.model_copy(update={"steps": 1, "overfit": (0.7,)})
+    figures = figures_of().model_copy(update={"steps": 1, "overfit": (0.7,)})
     page = shown_page(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
     for said in (
         "before training: 1 row; ",
@@ -113,7 +128,7 @@ def test_the_window_is_not_drawn_where_no_text_reaches_it() -> None:
 
 def test_rates_that_end_in_nothing_are_drawn() -> None:
     broken = read_rate_range(RATES[:3], valley()[:3] * [1, float("inf"), float("inf")])
-    figures = sample().figures.model_copy(update={"rate_range": broken})
+    figures = figures_of().model_copy(update={"rate_range": broken})
     assert "It does not fall noticeably." in shown_page(sample(figures=figures))
 
 
@@ -128,7 +143,7 @@ def test_both_files_are_written(tmp_path: Path) -> None:
 
 def test_what_is_no_number_is_null_in_the_file_and_leaves_no_curve(tmp_path: Path) -> None:
     never = read_rate_range(RATES[:1], valley()[:1] * float("inf"))
-    figures = sample().figures.model_copy(update={"rate_range": never, "overfit": (float("nan"),)})
+    figures = figures_of().model_copy(update={"rate_range": never, "overfit": (float("nan"),)})
     write_diagnosis(tmp_path, sample(figures=figures))
 
     def refuse(constant: str) -> None:

@@ -134,7 +134,7 @@ def test_a_vocabulary_that_came_with_weights_is_not_to_be_changed() -> None:
 
 @pytest.mark.parametrize("learned", [True, False])
 def test_a_vocabulary_that_other_readers_do_not_need_is_no_problem(learned: bool) -> None:
-    finding = unknown(TokenizerConfig(vocab_size=6), opinions(30, first=500), learned=learned, alone=False)
+    finding = unknown(TokenizerConfig(vocab_size=6), opinions(30, first=500), learned=learned, is_only=False)
     assert finding.level == "worth knowing"
     assert finding.advice.startswith("if the transformer answers, ")
 

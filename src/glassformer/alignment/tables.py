@@ -27,13 +27,13 @@ class FromTable:
         preferences: each prefers a text with the chosen label to another text with the same prompt. Each text is used
             once.
         too_short: the number of texts that have no completion because they end with their prompt.
-        alone: the number of texts left without a partner of the other label.
+        without_partner: the number of texts left without a partner of the other label.
     """
 
     pairs: list[Pair]
     preferences: list[Preference]
     too_short: int
-    alone: int
+    without_partner: int
 
 
 def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None, seed: int) -> FromTable:
@@ -78,7 +78,7 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
         pairs=pairs,
         preferences=preferences,
         too_short=every.count(None),
-        alone=judged - 2 * len(preferences),
+        without_partner=judged - 2 * len(preferences),
     )
 
 

@@ -105,14 +105,15 @@ def pairs(
     write_records(files[1], made.preferences)
     if json:
         counts = {"pairs": len(made.pairs), "preferences": len(made.preferences)}
-        print_json({"out": str(out), **counts, "too_short": made.too_short, "without_partner": made.alone})
+        print_json({"out": str(out), **counts, "too_short": made.too_short, "without_partner": made.without_partner})
         return
     show(f"{files[0]}: {len(made.pairs):,} prompts with their completions")
     show(f"{files[1]}: {len(made.preferences):,} preferences, {chosen!r} over the other")
     if made.too_short:
         say(f"  left out: {made.too_short:,} × a text of no more than {words} words")
-    if made.alone:
-        say(f"  in no preference: {made.alone:,} × there is no unused text of the other label with the same beginning")
+    if made.without_partner:
+        why = "there is no unused text of the other label with the same beginning"
+        say(f"  in no preference: {made.without_partner:,} × {why}")
 
 
 @app.command("sft")

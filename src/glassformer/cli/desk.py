@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -103,9 +104,10 @@ def _read_again(project: Project, table: str) -> str:
     try:
         return read_again(project, local_path(table), named) or f"{named} has not changed"
     except UsageError as error:
+        why = re.sub(r" \(`\w+=`\)", "", error.message).rstrip(".")  # these settings are none of the desk
         error.message = (
-            f"{error.message.rstrip('.')}. {named} has changed since the desk read it; correct it, or leave it out to "
-            f"go on with the rows of before: --project {project.folder}"
+            f"{why}. {named} has changed since the desk read it; correct it, such as a column that has another name "
+            f"now, or leave it out to go on with the rows of before: --project {project.folder}"
         )
         raise
 

@@ -79,11 +79,16 @@ def _show(diagnosis: Diagnosis) -> None:
     from glassformer.data.wording import counted
 
     show(
-        f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.model}, "
-        f"{diagnosis.parameters:,} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
+        f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.in_words}"
+        f"{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
     show_findings(diagnosis.findings)
     for limit in diagnosis.limits:
         say(f"to save time, {limit}")
-    say("not looked at: counting, the body, and whether the transformer helps, which `glassformer train` finds out")
+    others = (
+        "counting and the body"
+        if diagnosis.figures is None
+        else "counting, the body, and whether the transformer helps"
+    )
+    say(f"not looked at: {others}, which `glassformer train` finds out")
     say(f"checked in {duration(diagnosis.seconds)}")

@@ -132,11 +132,10 @@ def _check_arguments() -> None:
             argument.encode()
         except UnicodeEncodeError as error:
             with suppress(UnicodeError):  # its bytes are none in UTF-8
-                named, encoding = quoted(os.fsencode(argument).decode()), sys.getfilesystemencoding()
-                raise UsageError(
-                    f"argument {number}, {named}, cannot be read in this locale, whose encoding is {encoding}; set "
-                    "LC_ALL=C.UTF-8, and do not set PYTHONUTF8=0"
-                ) from error
+                named = quoted(os.fsencode(argument).decode())
+                from glassformer.data.files import beyond_locale
+
+                raise UsageError(f"argument {number}, {named}, {beyond_locale()}") from error
             raise UsageError(
                 f"argument {number}, {argument!r}, is not UTF-8; rename the file, or convert the text"
             ) from error

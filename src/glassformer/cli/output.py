@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LONGEST_ERROR = 560
 
 # C0 except tab and line break, DEL, C1, characters that change the direction of text, and bytes that were not UTF-8.
+_BYTES = re.compile("[\udc80-\udcff]+")
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -211,8 +212,11 @@ def one_line(text: str) -> str:
 
 
 def without_control(text: str) -> str:
-    """Return a text without characters that steer a terminal. Line breaks and tabs stay."""
-    return _UNSAFE.sub("\ufffd", text)
+    """Return a text without characters that steer a terminal. Line breaks and tabs stay.
+
+    Bytes of names that Python did not read as UTF-8, as in a locale that is ASCII, are letters if they are UTF-8.
+    """
+    return _UNSAFE.sub("\ufffd", _BYTES.sub(lambda found: os.fsencode(found[0]).decode(errors="replace"), text))
 
 
 def beginning(text: str, longest: int) -> str:

@@ -356,6 +356,6 @@ def _say_doubts(trained: TrainedModel, said: Any) -> None:
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
     command = labels_command(trained.config)
-    alone = "which asks no transformer, so it may doubt other rows, or none"
-    more = "" if command is None else f"; to mend {said.COLUMN}s: `{as_flags(command)}`, {alone}"
+    asks = "which asks no transformer, so it may doubt other rows, or none"
+    more = "" if command is None else f"; to mend {said.COLUMN}s: `{as_flags(command)}`, {asks}"
     say(f"{said.COLUMN}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} ({first}){more}")

@@ -6,7 +6,6 @@ They may stand in an archive, which is named as if it were that folder: mails.zi
 from __future__ import annotations
 
 import itertools
-import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.encodings import half_of_pair
+from glassformer.data.files import name_as_text
 from glassformer.data.folder_encoding import FolderDecoder
 from glassformer.data.formats.all_formats import EXTENSIONS
 from glassformer.data.formats.archive import files_in, is_archive, members_of
@@ -81,18 +80,8 @@ def texts_of_classes(
         for label, of_class in itertools.groupby(files, key=lambda path: path.parent.name):
             while batch := list(itertools.islice(of_class, rows_per_batch)):
                 texts = [decoder.text(path).strip() for path in batch]
-                names = [_text_of(f"{label}/{path.name}") for path in batch]
-                yield pl.DataFrame({"text": texts, "label": [_text_of(label)] * len(batch), "file": names})
-
-
-def _text_of(name: str) -> str:
-    """Return the name of a file as text: Python may read its bytes otherwise, as in a locale that is ASCII."""
-    if half_of_pair(name) is None:
-        return name
-    try:
-        return os.fsencode(name).decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"the name {quoted(name)} is not UTF-8; rename the file or folder") from error
+                names = [name_as_text(f"{label}/{path.name}") for path in batch]
+                yield pl.DataFrame({"text": texts, "label": [name_as_text(label)] * len(batch), "file": names})
 
 
 def _beside(folders: Sequence[Path]) -> list[str]:

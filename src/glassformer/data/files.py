@@ -8,12 +8,13 @@ import platform
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from glassformer.errors import UsageError, brief_value, words_of
+from glassformer.errors import UsageError, brief_value, quoted, words_of
 
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
@@ -22,6 +23,30 @@ _LONGEST_IN_ASIDE = 150  # the name of the machine, of 64 bytes at most, and a n
 ASIDE = ".writing-"
 """Stands in the names of hidden files and folders until they are written."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def name_as_text(name: str) -> str:
+    """Return the name of a file as text: Python may read its bytes otherwise, as in a locale that is ASCII.
+
+    Raises:
+        UsageError: its bytes are not UTF-8.
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(name).decode()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the name {quoted(name)} is not UTF-8; rename the file or folder") from error
+    return name
+
+
+def beyond_locale() -> str:
+    """Say why Python does not read a name as it is, and what to do."""
+    return (
+        f"cannot be read in this locale, whose encoding is {sys.getfilesystemencoding()}; set LC_ALL=C.UTF-8, and do "
+        "not set PYTHONUTF8=0"
+    )
 
 
 @contextmanager

@@ -226,9 +226,10 @@ class _End:
             if odd and any(map(str.strip, rest)) and all(is_number_or_date(cell) for cell in rest if cell.strip()):
                 return True
         narrow = missing or len(row.cells) < self._width
-        if places == [0] and narrow and (_NOTE.match(first) or row.number - before > 1):
-            return True
         text = self._letters.index(max(self._letters))  # with it, the row may be a text that has no label yet
+        of_two = len(row.cells) == self._width == 2 and text == 0
+        if places == [0] and narrow and (_NOTE.match(first) or (row.number - before > 1 and not of_two)):
+            return True
         return len(row.cells) == self._width > 2 and 2 * missing > self._width and text not in places
 
 

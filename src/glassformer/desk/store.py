@@ -196,6 +196,7 @@ class Store:
                 (now(), batch),
             )
             look_up(change, OF_BATCH, batch)
+            leave_out_gone(change, OF_BATCH, batch)
             self._undo_classes(change, batch)
             return [row["text"] for row in found]
 
@@ -328,6 +329,24 @@ def look_up(change: sqlite3.Connection, among: str, value: int | str) -> None:
     """Find the decision that holds about each of some texts anew. `among`: these, in SQL with a value."""
     holds = f"SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST}"
     change.execute(f"UPDATE texts SET decision = ({holds}) WHERE id IN {among}", (value,))
+
+
+def leave_out_gone(change: sqlite3.Connection, among: str, value: int) -> None:
+    """Leave out those of some texts that are gone from the table, unless a person has decided about them."""
+    gone = (
+        "SELECT t.id FROM texts t LEFT JOIN decisions d ON d.id = t.decision WHERE t.row IS NULL AND coalesce(d.way, "
+        f"'table') = 'table' AND t.id IN {among}"
+    )
+    texts = json.dumps([row["id"] for row in change.execute(gone, (value,)).fetchall()])
+    change.execute(
+        f"UPDATE decisions SET undone = ?2 WHERE way = 'table' AND undone IS NULL AND text IN {GIVEN}", (texts, now())
+    )
+    change.execute(
+        "INSERT INTO decisions (text, kind, note, who, at, batch, way, shown) SELECT value, 'drop', '', ?2, ?3, 0, "
+        "'table', 0 FROM json_each(?1)",
+        (texts, OF_TABLE, now()),
+    )
+    look_up(change, GIVEN, texts)
 
 
 def add_to_classes(change: sqlite3.Connection, names: Sequence[str]) -> None:

@@ -63,7 +63,9 @@ def diagnose(
         bench = _bench(prepared, limits)
         on_check("labels, lengths, unknown words, duplicates")
         text_findings, histogram, tokens = _check_texts(sources, prepared, bench, limits)
-        model_findings, figures = examine_model(bench, on_check, limits)
+        model_findings, figures = list[Finding](), None
+        if not recipe.training.without_transformer:
+            model_findings, figures = examine_model(bench, on_check, limits)
     findings = [*model_findings, *text_findings]
     return Diagnosis(
         source=sources.train.source,
@@ -147,7 +149,7 @@ def _check_texts(
     sources: Sources, prepared: Prepared, bench: Bench, limits: list[str]
 ) -> tuple[list[Finding], Histogram, TokenReport]:
     recipe, splits, tokenizer, init = prepared.recipe, prepared.splits, prepared.tokenizer, prepared.init
-    alone = not recipe.model.beside
+    is_only = not recipe.model.beside
     store, held_out = bench.data.train, splits.validation
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
     widest = None if init is None else init.model.max_seq_len
@@ -165,29 +167,24 @@ def _check_texts(
         held_out=held_out is not None,
         kind=recipe.tokenizer.kind if init is None else "pretrained",
     )
-    of_transformer: list[Finding] = []
-    if not recipe.training.without_transformer:
-        unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, alone=alone)
-        of_transformer = [length, unknown, by_label]
     findings = [
         *bench.check_truth(sources, prepared),
-        *of_transformer,
         *check_languages(sources.train),
         *check_rows(bench.by_value(sources.train), splits, bench.target),
-        check_size(
-            rows,
-            int(store.lengths.mean() * rows),
-            _size(bench.model),
-            sum(
-                each.numel()
-                for each in bench.model.parameters()
-                if each.ndim == 2 and len(each) == tokenizer.vocab_size
-            ),
-            held_out=held_out is not None or not alone,  # otherwise the rows are cross-fitted
-            from_weights=bench.from_weights,
-        ),
     ]
-    return findings, histogram, tokens
+    if recipe.training.without_transformer:
+        return findings, histogram, tokens
+    unknown = check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None, is_only=is_only)
+    own = [each for each in bench.model.parameters() if each.ndim == 2 and len(each) == tokenizer.vocab_size]
+    size = check_size(
+        rows,
+        int(store.lengths.mean() * rows),
+        _size(bench.model),
+        sum(each.numel() for each in own),
+        held_out=held_out is not None or not is_only,  # otherwise the rows are cross-fitted
+        from_weights=bench.from_weights,
+    )
+    return [*findings, length, unknown, by_label, size], histogram, tokens
 
 
 def _size(model: nn.Module) -> int:

@@ -147,6 +147,7 @@ class Diagnosis(Record):
 
     Attributes:
         weights: the weights that the model starts from, in words; empty if it is new.
+        figures: those of the transformer. None if none is trained.
     """
 
     source: str
@@ -159,11 +160,16 @@ class Diagnosis(Record):
     findings: tuple[Finding, ...]
     lengths: Histogram
     tokens: TokenReport
-    figures: ModelFigures
+    figures: ModelFigures | None
     limits: tuple[str, ...]
     seconds: float
     version: str
     created: str
+
+    @property
+    def in_words(self) -> str:
+        """The transformer that is trained, if one is."""
+        return "without a transformer" if self.figures is None else f"{self.model}, {self.parameters:,} parameters"
 
     def at(self, level: Level) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.level == level)

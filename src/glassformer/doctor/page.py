@@ -34,13 +34,14 @@ def write_diagnosis(folder: Path, diagnosis: Diagnosis) -> None:
 
 def render_diagnosis(diagnosis: Diagnosis) -> str:
     """Return the page as HTML. Everything that comes from the user's data is escaped."""
-    after = {layer.name: layer for layer in diagnosis.figures.after}
+    figures = diagnosis.figures
+    after = {} if figures is None else {layer.name: layer for layer in figures.after}
     return rendered(
         "doctor/page",
         title=diagnosis.source,
         kind="doctor",
         found=diagnosis,
-        layers=[(layer, after.get(layer.name, layer)) for layer in diagnosis.figures.at_start],
+        layers=[(layer, after.get(layer.name, layer)) for layer in (figures.at_start if figures else ())],
         percent=percent,
         is_finite=math.isfinite,
         rate_chart=rate_chart,

@@ -28,12 +28,13 @@ _SOME_DUPLICATES, _SOME_CONFLICTS = 0.01, 0.05
 _MANY_PARAMETERS = 100  # per token of the training texts
 _MOST_TEXTS = 2_000  # texts that are searched for unknown words
 _BARS = 24
+_WEIGH = "try `training.class_weights='balanced'`"  # which the transformer alone follows
 
 
 def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) -> list[Finding]:
     """Judge the balance: the accuracy of a constant answer, and classes with few rows."""
     if labels.multilabel:
-        return _check_label_sets(labels, encoded)
+        return _check_label_sets(labels, encoded, config)
     counts = np.bincount(encoded, minlength=len(labels.names))
     largest, smallest = int(counts.argmax()), int(counts.argmin())
     majority = counts[largest] / counts.sum()
@@ -50,11 +51,11 @@ def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) 
         advice = (
             f"compare the accuracy with these {percent(majority)}, and look at macro F1 and the recall of each class"
         )
-        advice += "" if weighted else "; try `training.class_weights='balanced'`"
+        advice += "" if weighted or config.without_transformer else f"; {_WEIGH}"
     return [Finding(check="label balance", level=level, found=found, advice=advice), *_rare_labels(labels, counts)]
 
 
-def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
+def _check_label_sets(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) -> list[Finding]:
     counts, none = encoded.sum(axis=0, dtype=np.int64), float((encoded.sum(axis=1) == 0).mean())
     shares = counts / len(encoded)
     found = (
@@ -62,7 +63,8 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
         f"{encoded.sum() / len(encoded):.2f} labels per text; {percent(none)} of the texts have none"
     )
     uneven = shares.max() > _LARGE_MAJORITY or counts.max() > _UNEVEN * max(counts.min(), 1)
-    advice = "look at the recall of each label, and try `training.class_weights='balanced'`" if uneven else ""
+    advice = "look at the recall of each label" if uneven else ""
+    advice += "" if not uneven or config.without_transformer else f"; {_WEIGH}"
     level: Level = "worth knowing" if uneven else "good"
     return [Finding(check="label balance", level=level, found=found, advice=advice), *_rare_labels(labels, counts)]
 
@@ -141,12 +143,12 @@ def check_unknown(
     rows: IntArray,
     *,
     learned: bool = True,
-    alone: bool = True,
+    is_only: bool = True,
 ) -> Finding:
     """Measure the share of unknown tokens in held-out texts, from which the vocabulary was not learned.
 
     Args:
-        alone: whether the transformer has no other reader beside it. Others do not read its tokens.
+        is_only: whether the transformer has no other reader beside it. Others do not read its tokens.
         learned: whether the vocabulary was learned from the training rows. If not, it came with the weights.
     """
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
@@ -168,8 +170,8 @@ def check_unknown(
     found += f"; most frequent: {shown}" if shown else ""
     if share <= _SOME_UNKNOWN:
         return Finding(check=check, level="good", found=found)
-    level: Level = "problem" if share > _MANY_UNKNOWN and alone else "worth knowing"
-    only = "" if alone else "if the transformer answers, "
+    level: Level = "problem" if share > _MANY_UNKNOWN and is_only else "worth knowing"
+    only = "" if is_only else "if the transformer answers, "
     if not learned:
         advice = f"{only}other weights, or training from scratch, may suit these texts better"
         return Finding(check=check, level=level, found=found, advice=advice)

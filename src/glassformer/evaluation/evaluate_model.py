@@ -188,15 +188,7 @@ def measure_model(
     rows = part.answered(predictor, table, truth, scores, columns=columns)
     found = evaluate(
         rows,
-        data=DataSummary(
-            source=table.source,
-            split=split,
-            rows=len(texts),
-            sha256=fingerprint(table),
-            languages=languages_of(table.frame["text"]),
-            trained_on=config.remembered.data.source,
-            training_rows=config.remembered.data.rows,
-        ),
+        data=data_summary(table, split, config),
         model=model_summary(trained, folder),
         baselines=baselines,
         readers=part.readers(predictor, scores, len(texts)),
@@ -294,6 +286,19 @@ def _run_baselines(rows: Table, config: FolderConfig, texts: list[str], say: Say
         run_baseline(baseline, train_texts=train_texts, truth=truth, texts=texts)
         for baseline in part.baselines(config, groups)
     ]
+
+
+def data_summary(table: Table, split: str, config: FolderConfig) -> DataSummary:
+    """Return the facts about measured rows that a report shows. Rows in the order of folds are those of their table."""
+    return DataSummary(
+        source=table.source,
+        split=split,
+        rows=table.frame.height,
+        sha256=fingerprint(replace(table, frame=table.frame.sort("row", maintain_order=True))),
+        languages=languages_of(table.frame["text"]),
+        trained_on=config.remembered.data.source,
+        training_rows=config.remembered.data.rows,
+    )
 
 
 def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:

@@ -12,12 +12,11 @@ from glassformer.data.arrays import Array
 from glassformer.labels.repeats import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits as counting_logits
 from glassformer.readers.joining import join, log_odds
+from glassformer.readers.label_loss import label_loss
 from glassformer.readers.reader import Fold, Rows
 from glassformer.targets.probabilities import probabilities
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from glassformer.data.inputs import Inputs
     from glassformer.readers.body.vectors import Body
 
@@ -31,7 +30,7 @@ def rows_of(texts: Sequence[str], labels: Array, names: Sequence[str], inputs: I
     """
     weights = np.ones(len(texts), np.float32)
     return Rows(
-        texts=texts, truth=labels, width=len(names), weights=weights, loss=_loss, inputs=inputs, seed=0,
+        texts=texts, truth=labels, width=len(names), weights=weights, loss=label_loss, inputs=inputs, seed=0,
         labels=tuple(names),
     )  # fmt: skip
 
@@ -67,11 +66,3 @@ def _english() -> Body:
     from glassformer.readers.body.vectors import DEFAULT_BODY, Body, body_folder
 
     return Body.load(body_folder(DEFAULT_BODY))
-
-
-def _loss(scores: Tensor, truth: Tensor) -> Tensor:
-    import torch.nn.functional as F
-
-    if truth.ndim == 2:
-        return F.binary_cross_entropy_with_logits(scores, truth.to(scores.dtype), reduction="none").mean(dim=1)
-    return F.cross_entropy(scores, truth, reduction="none")

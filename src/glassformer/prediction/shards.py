@@ -25,8 +25,16 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.checksums import sha256_of
-from glassformer.data.encodings import half_of_pair, reading_as
-from glassformer.data.files import ASIDE, LONGEST_NAME, aside_of, make_private, why_not_written
+from glassformer.data.encodings import reading_as
+from glassformer.data.files import (
+    ASIDE,
+    LONGEST_NAME,
+    aside_of,
+    beyond_locale,
+    make_private,
+    name_as_text,
+    why_not_written,
+)
 from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
 from glassformer.data.formats.compressions import is_compressed
@@ -354,8 +362,8 @@ def _check_names(files: Sequence[Path]) -> None:
             raise UsageError(
                 f"the answers to {other} and {path} would both be named {answers_name(path)}; rename one of them"
             )
-        if half_of_pair(path.name) is not None:  # as Python reads a byte that is no UTF-8
-            raise UsageError(f"the name {quoted(path.name)} in {path.parent} is not UTF-8; rename the file")
+        if (named := name_as_text(path.name)) != path.name:  # the list of answers holds names as text
+            raise UsageError(f"the name {quoted(named)} in {path.parent} {beyond_locale()}")
         if len(os.fsencode(answers_name(path))) > LONGEST_NAME:
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is too long for its answers; shorten it")
 

@@ -103,6 +103,15 @@ class Teacher:
             raise GlassformerError(f"{self.name}: config.json: made_of is damaged; export the model again") from error
 
     @property
+    def doubt(self) -> str | None:
+        """Say if a student of this teacher gains little."""
+        config = self.answering.trained.config
+        if not config.transformer_is_silent:
+            return None
+        how = f"{self.name} answers by {config.asked_in_words} alone"
+        return f"{how}: a student is hardly faster, and may be less accurate"
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of its config, which says when and from which rows it was made."""
         config: Any = self.answering.trained.config
@@ -222,12 +231,8 @@ def distil(
     with work_in(out, identity, resume=resume, overwrite=overwrite):
         if on_prepared:
             on_prepared(prepared)
-        config = teacher.answering.trained.config
-        if config.transformer_is_silent:
-            observer.on_message(
-                f"{teacher.name} answers by {config.asked_in_words} alone: a student is hardly faster, and may be less "
-                "accurate"
-            )
+        if teacher.doubt:
+            observer.on_message(teacher.doubt)
         return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume)
 
 

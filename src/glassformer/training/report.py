@@ -9,16 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from glassformer.data.arrays import Array, some_of
-from glassformer.data.languages import languages_of
-from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
+from glassformer.evaluation.evaluate_model import data_summary, dropped_rows, model_summary
 from glassformer.evaluation.measured import Alone, MeasuredRows, doubts_of, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
-from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import NextStep
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.preparation import Prepared
@@ -103,19 +100,11 @@ def measure_held_out(
     table = replace(held_out.table, frame=held_out.table.frame[held_out.places[which]])
     rows = held_out.measured(trained, table, which)
     drawn = f"of {counted(count, 'held-out row')}, {len(which):,} drawn at random were measured for this report"
-    splits, learned = prepared.splits, config.remembered.data
+    splits = prepared.splits
     found = evaluate(
         rows,
-        data=DataSummary(
-            source=table.source,
-            split="held out from training" if splits.validation is not None else "cross-validation",
-            rows=table.frame.height,
-            sha256=fingerprint(
-                replace(table, frame=table.frame.sort("row"))
-            ),  # if these are all rows, that of the card
-            languages=languages_of(table.frame["text"]),
-            trained_on=learned.source,
-            training_rows=learned.rows,
+        data=data_summary(
+            table, "held out from training" if splits.validation is not None else "cross-validation", config
         ),
         model=model_summary(trained, folder),
         readers=held_out.alone(trained, rows, which),

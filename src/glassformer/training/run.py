@@ -183,12 +183,12 @@ def train_prepared(
     notes = () if prepared.own_texts is None else prepared.own_texts.unlabelled.notes
     for said in () if begun else filter(None, (origin, *notes)):
         observer.on_message(said)
-    warning, alone = _of_unknown(train, learned=prepared.init is None), not prepared.recipe.model.beside
-    if warning and alone:
+    warning, is_only = _of_unknown(train, learned=prepared.init is None), not prepared.recipe.model.beside
+    if warning and is_only:
         observer.on_message(warning)
     with fitting_threads(prepared, observer):
         trained = _trained(prepared, kept, clock, observer, begun=begun, resume=resume)
-    if warning and not alone and TRANSFORMER in trained.config.asked:  # it concerns no other reader
+    if warning and not is_only and TRANSFORMER in trained.config.asked:  # it concerns no other reader
         observer.on_message(warning)
     return trained
 

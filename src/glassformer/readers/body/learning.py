@@ -113,13 +113,7 @@ def learn_body(
         )
     near = _kept_neighbours(work, len(stream.words))
     if near is None:
-        near = neighbours(stream, settings.window, progress)
-        if work is not None:
-            save_arrays(work / _NEAR_FILE, {name: getattr(near, name) for name in _OF_MATRIX})
-    if not near.nnz:
-        raise UsageError(
-            "no two words stand near each other in the texts, so they say nothing about words; give longer texts"
-        )
+        near = _keep_neighbours(work, neighbours(stream, settings.window, progress))
     progress("finding vectors")
     vectors = factorised(surprise(near), dims, settings.seed, shrink=few or base is not None)
     if base is None:
@@ -295,6 +289,17 @@ def _kept_stream(work: Path | None) -> Stream | None:
         return None
     arrays, said = kept
     return Stream(**arrays, words=tuple(said["words"]), read=said["read"], sources=tuple(said["sources"]))
+
+
+def _keep_neighbours(work: Path | None, near: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Write the neighbours for `_kept_neighbours`. Raises `UsageError` if there are none."""
+    if not near.nnz:
+        raise UsageError(
+            "no two words stand near each other in the texts, so they say nothing about words; give longer texts"
+        )
+    if work is not None:
+        save_arrays(work / _NEAR_FILE, {name: getattr(near, name) for name in _OF_MATRIX})
+    return near
 
 
 def _kept_neighbours(work: Path | None, size: int) -> sparse.csr_matrix | None:

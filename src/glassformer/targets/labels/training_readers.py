@@ -1,12 +1,11 @@
 """What the readers beside the transformer learn of labels, and how all readers are weighed by held-out rows."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import polars as pl
-import torch
 
 from glassformer.data.arrays import Array, BoolArray, FloatArray
 from glassformer.data.wording import counted
@@ -16,8 +15,8 @@ from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, R
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import KNOWING, Joined, join, log_odds, open_rows
+from glassformer.readers.label_loss import label_loss
 from glassformer.readers.reader import FittedReader, Fold
-from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
 
@@ -51,12 +50,11 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
             work=prepared.work,
         )
 
-    loss = binary_cross_entropy if names.multilabel else cross_entropy
     return Lessons(
         truth=labels,
         strata=labels,
         weights=row_weights,
-        loss=partial(loss, class_weights=torch.ones(len(names.names)), label_smoothing=0.0),
+        loss=label_loss,
         fit_counting=fit,
     )
 
@@ -123,10 +121,18 @@ def weigh_readers(
     together = together if learned.fixed is None else together + whole * learned.fixed
     asked = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
     right, by_all = {name: right_rows(each, labels) for name, each in asked.items()}, right_rows(together, labels)
-    figures = {
-        "held_out_rows": len(labels),
+    figures = _figures(learned, right, by_all)
+    figures["gain_in_nats"] = None if transformer is None else last[0]
+    return Readers(readers), whole, figures, shifted
+
+
+def _figures(learned: LearnedReaders, right: Mapping[str, BoolArray], by_all: BoolArray) -> dict[str, Any]:
+    """Return what `metrics.json` says of readers that answer held-out rows rightly, each alone and all together."""
+    given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
+    return {
+        "held_out_rows": len(by_all),
         "folds": len(learned.folds),
-        "gain_in_nats": None if transformer is None else last[0],
+        "gain_in_nats": None,
         "transformer_accuracy": None,
         **{f"{name}_accuracy": float(each.mean()) for name, each in right.items()},
         **dict.fromkeys([f"{name}_accuracy" for name in given]),
@@ -134,7 +140,6 @@ def weigh_readers(
         "more_often_right": _more_often(right, by_all),
         **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
     }
-    return Readers(readers), whole, figures, shifted
 
 
 def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
