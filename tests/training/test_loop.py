@@ -269,6 +269,22 @@ def test_patience_is_with_the_loss_and_starts_anew_when_it_falls(monkeypatch: py
     assert run.state.best_epoch == 3
 
 
+@pytest.mark.parametrize(
+    ("together", "best"),
+    [([0.4] * 4, 3), ([0.4, 0.4 + 1e-9, 0.4 - 1e-9, 0.4], 3), ([0.4, 0.39, 0.4, 0.4], 2), ([0.5, 0.4, 0.4, 0.4], 3)],
+)
+def test_if_other_readers_leave_no_difference_the_own_loss_decides(
+    monkeypatch: pytest.MonkeyPatch, together: list[float], best: int
+) -> None:
+    """A transformer without a weight in any epoch was kept as it was after the first, half trained."""
+    alone = [1.0, 0.8, 0.7, 0.75]
+    found = iter({"calibrated_loss": one, "validation_loss": other} for one, other in zip(together, alone, strict=True))
+    monkeypatch.setattr(Classification, "validate", lambda *_: next(found))
+    run = trainer(config(epochs=4, patience=4))
+    run.run()
+    assert run.state.best_epoch == best
+
+
 def test_without_validation_the_last_weights_are_kept() -> None:
     last: list[dict[str, Tensor]] = []
     memory = Memory(after_epoch=lambda: last.append(weights(run)))

@@ -28,7 +28,7 @@ from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting import fitting
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.encoder.prediction import EncoderReader
-from glassformer.readers.joining import Joined, join
+from glassformer.readers.joining import KNOWING, Joined, join
 from glassformer.readers.reader import DECIDING, FittedReader, Fold
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import LabelSaying
@@ -248,8 +248,8 @@ def test_a_reader_that_leads_weighs_more_by_few_rows() -> None:
     labels = np.arange(8) % 2
     knows = np.eye(2, dtype=np.float32)[labels]
     fitted = {
-        name: FittedReader(reader=each, held_out=knows, seconds=0.0)
-        for name, each in (("counting", reader), ("encoder", encoder))
+        name: FittedReader(reader=each, held_out=knows, seconds=0.0, odds=odds)
+        for name, each, odds in (("counting", reader, None), ("encoder", encoder, KNOWING))
     }
     learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels, row_weights=np.ones(8, np.float32))
     weights = weigh_readers(learned, None)[0].weights

@@ -32,6 +32,7 @@ from glassformer.training.task import Cost, Examples, Task
 from glassformer.training.training_config import LoopConfig
 
 Model = TypeVar("Model", bound=nn.Module)
+_NO_DIFFERENCE = 1e-8  # nats a row
 _CHECKPOINT_SECONDS = 30.0
 
 
@@ -319,7 +320,7 @@ class Trainer(Generic[Model]):
         """Note the figures of the epoch, and keep its weights if they are the best, or if nothing judges them."""
         loss, accuracy = self._means()
         self.state.epoch, self.state.batch, self.state.sums = self.state.epoch + 1, 0, {}
-        if judged is None or judged < self.state.best_loss:
+        if judged is None or self._is_better(judged, found["validation_loss"]):
             self.state.best_epoch = self.state.epoch
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
         if judged is not None:
@@ -332,6 +333,11 @@ class Trainer(Generic[Model]):
             "learning_rate": self.state.learning_rate,
         }
         self.state.history.append(row | found | {"seconds": self.state.seconds})
+
+    def _is_better(self, judged: float, alone: float) -> bool:
+        """Whether an epoch is better than the best one. If other readers leave no difference, its own loss decides."""
+        gain, best = self.state.best_loss - judged, self.state.metrics()["best"]
+        return gain > 0 if abs(gain) > _NO_DIFFERENCE else alone < best["validation_loss"]
 
     def _means(self) -> tuple[float, float | None]:
         """Return the loss and accuracy of the epoch so far. The accuracy is None if answers are not judged."""

@@ -96,7 +96,8 @@ class TrainingConfig(LoopConfig):
     best_epoch_by: Literal["calibrated-loss", "loss"] = "calibrated-loss"
     """Which epoch's weights are kept: the one with the lowest validation loss after calibration, or with the lowest
     plain validation loss. Calibration divides the logits by the best temperature, or weighs the readers. Without it,
-    a model that becomes too sure of itself seems to get worse while its accuracy still rises."""
+    a model that becomes too sure of itself seems to get worse while its accuracy still rises. If the transformer
+    gets no weight in any epoch, its own loss decides."""
     batch_tokens: Count = 8192
     """Most tokens in a batch, including padding. Only the order `bucketed` uses it. Lower it if memory runs out."""
     order: Literal["bucketed", "shuffled", "as-given"] = "bucketed"
