@@ -151,7 +151,7 @@ def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     audited = glassformer("audit", made, "--json")
     assert all(each["give_away"] for each in audited.document["files"] if each["name"].startswith("readers/"))
     assert "which is not asked and was not trained" in (made / "README.md").read_text()
-    assert "The word vectors are those of the body `small`." in (made / "README.md").read_text()
+    assert "The word vectors are those of the body `small`.\n" in (made / "README.md").read_text()
     trained_model = load_model(made, CLASSIFIER)
     weights = {"counting": 0.7, "body": 0.0, "transformer": 0.3}
     readers = Readers({name: ReaderConfig(weight=weight, temperature=1) for name, weight in weights.items()})

@@ -111,6 +111,13 @@ def test_rows_left_out_are_counted_and_listed(tmp_path: Path) -> None:
     assert f"In cross-validation with 2 folds of the training rows: {figure[1]}). Expect" in card
 
 
+def test_the_card_says_what_goes_with_the_vectors_of_english(reviews: Trained) -> None:
+    card = (reviews.folder / "README.md").read_text(encoding="utf-8")
+    assert (
+        "of the body `english`. Give the `SOURCES.tsv` of this body away with the model: it names the authors" in card
+    )
+
+
 def test_rows_without_a_label_are_read_without_it(tmp_path: Path) -> None:
     rows = [*review_rows(30), *((text, "") for text, _ in review_rows(60)[30:])]
     table, test = write_csv(tmp_path / "t.csv", rows), write_csv(tmp_path / "test.csv", review_rows(40)[30:])
