@@ -187,6 +187,7 @@ def test_a_window_without_end_is_refused(folder: Path) -> None:
 ODD_RECORDS: dict[str, tuple[dict[str, Any], str]] = {
     "data-a-list": ({"made_of": {"data": [1]}}, "made_of.data"),
     "created-a-number": ({"made_of": {"created": 7}}, "made_of.created"),
+    "group-a-list": ({"made_of": {"recipe": {"validation": {"group": ["a"]}}}}, "made_of.recipe.validation.group"),
     "label-column-a-list": ({"made_of": {"data": {"label_column": ["a"]}}}, "made_of.data.label_column"),
     "share-of-9": ({"held_out_answers": {"rows": 9, "labels": {"good": 9}, "confidence": None}}, "labels.good"),
     "share-below-0": (

@@ -188,6 +188,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "feedback-label-a-list": (post(b"/feedback", b'{"text": "good", "label": [["good"]]}'), 422),
     "feedback-label-huge": (post(b"/feedback", b'{"text": "good", "label": 1e999}'), 422),
     "feedback-text-too-long": (post(b"/feedback", json.dumps({"text": "a " * 50_001, "label": "good"}).encode()), 422),
+    "feedback-group-of-none": (post(b"/feedback", b'{"text": "good", "label": "good", "group": "a"}'), 422),
     "feedback-half-of-a-pair": (post(b"/feedback", b'{"text": "\\udfff", "label": "good"}'), 422),
     # the protocol of others
     "tensor-of-no-shape": (infer(shape=[]), 422),

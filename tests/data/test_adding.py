@@ -78,6 +78,42 @@ def test_rows_that_were_learned_or_are_held_out_are_not_new() -> None:
         added(new=OLD[:4] + HELD_OUT)
 
 
+def of_people(rows: list[tuple[str, str]], people: list[str | None], source: str = "old.csv") -> Table:
+    plain = table(rows, source)
+    return replace(plain, frame=plain.frame.with_columns(group=pl.Series(people, dtype=pl.String)))
+
+
+def test_new_rows_of_a_group_are_on_its_side_and_no_new_group_is_split() -> None:
+    train = of_people(OLD, [f"learned {number % 4}" for number in range(20)])
+    before = Splits(train=train, validation=of_people(HELD_OUT, ["held out"] * 2), notes=())
+    people = ["learned 1", "held out", "held out", *[f"new {number // 3}" for number in range(30)], None, None, None]
+    new = [(f"new {number}", "c") for number in range(33)] + [("alone 1", "c"), ("alone 2", "c"), ("alone 1", "d")]
+    new[2] = ("old 1", "a" if OLD[1][1] == "b" else "b")  # the model learned this text
+    found = with_added(before, of_people(new, people, "new.csv"), fraction=0.3, seed=0, test=None)
+    assert found.validation is not None
+    learned, held_out = (set(each.frame["group"]) for each in (found.train, found.validation))
+    assert not learned & held_out
+    assert "learned 1" in learned
+    assert len(held_out) == 1 + round(0.3 * 12), "ten people are new, and two texts of nobody"
+    assert len({name for name in learned | held_out if "alone" in name}) == 2
+    assert found.validation.frame.filter(group="held out")["text"].to_list() == ["held out 1", "held out 2", "new 1"]
+    assert [drop.reason for drop in found.train.dropped] == ["learned before, now in a held-out group, in new.csv"]
+    assert found.train.frame.height + found.validation.frame.height == 20 + 2 + 36 - 1
+    alone = with_added(before, of_people([("one more", "c")], [None], "new.csv"), fraction=0.1, seed=0, test=None)
+    assert alone.train.frame["text"].to_list()[20:] == ["one more"]
+    with pytest.raises(UsageError, match=r"new\.csv: no row is new"):
+        with_added(before, of_people([("one more", "c")], ["held out"], "new.csv"), fraction=0.1, seed=0, test=None)
+
+
+def test_a_table_without_groups_joins_one_with_groups() -> None:
+    grouped = of_people(OLD, ["a", "b"] * 10)
+    new = table([*NEW, (NEW[0][0], "d")])
+    assert joined(grouped, new).frame["group"].n_unique() == 2 + 20
+    found = with_added(Splits(train=grouped, validation=None, notes=()), new, fraction=0.1, seed=0, test=None)
+    assert found.train.frame["group"].n_unique() == 2 + 20
+    assert "group" not in joined(table(OLD), of_people(NEW, ["a"] * 20)).frame.columns
+
+
 def test_a_share_of_the_old_rows_is_learned_again() -> None:
     frame = added(replay=0.25).train.frame
     assert frame[REPLAYED][20:].all()

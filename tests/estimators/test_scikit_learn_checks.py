@@ -33,16 +33,16 @@ class NumbersAsTexts:
 
 
 class OfNumbers(NumbersAsTexts, TextClassifier):
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
-        return super().fit(self._texts(X, reset=True), y, sample_weight)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:  # noqa: N803
+        return super().fit(self._texts(X, reset=True), y, sample_weight, groups=groups)
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
         return super().predict_proba(self._texts(X, reset=False))
 
 
 class RegressorOfNumbers(NumbersAsTexts, TextRegressor):
-    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803
-        return super().fit(self._texts(X, reset=True), y)
+    def fit(self, X: Any, y: Any, *, groups: Any = None) -> Any:  # noqa: N803
+        return super().fit(self._texts(X, reset=True), y, groups=groups)
 
 
 # A classifier that counts answers all checks too, but is fitted five times as slowly on so small tables.

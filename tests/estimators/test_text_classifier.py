@@ -424,7 +424,7 @@ def test_what_scikit_learn_users_expect(fitted: TextClassifier) -> None:
         fitted.score([], [])
     with sklearn.config_context(enable_metadata_routing=True):
         request = small().set_fit_request(sample_weight=True).get_metadata_routing()
-    assert request.fit.requests == {"sample_weight": True}
+    assert request.fit.requests == {"sample_weight": True, "groups": None}
 
 
 def test_the_score_of_several_labels_counts_texts_with_all_labels_right() -> None:

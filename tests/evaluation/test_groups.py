@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.sources import SourceConfig, TableOptions, read_sources
 from glassformer.data.splits import ValidationConfig
+from glassformer.errors import UsageError
 from glassformer.evaluation.evaluate_model import evaluate_model
 from glassformer.evaluation.intervals import wilson, worth_of_folds, worth_of_groups
 from glassformer.evaluation.paired_comparison import compare_models
@@ -69,8 +70,45 @@ def test_a_test_table_with_the_column_of_groups(models: Path, tmp_path: Path) ->
     without = str(written(tmp_path / "other.csv", column="writer", seed=1))
     alone = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", without)
     assert alone.metrics.accuracy.model_dump() == of_rows(alone.metrics.accuracy)
-    said = "without the groups of training (column 'author'), intervals and p count each row as independent"
+    said = "without the groups of training (column 'author'), each row counts as independent"
     assert [said in each.notes for each in (*found.values(), alone)] == [False, False, True]
+
+
+def test_another_column_of_groups_is_named(models: Path, tmp_path: Path) -> None:
+    table = str(written(tmp_path / "test.csv", column="writer", seed=1))
+    named = TableOptions(group="writer")
+    for name in ("grouped", "plain"):
+        found = evaluate_model(Predictor.load(models / name), models / name, table, named)
+        assert any(note.startswith(SAID) for note in found.notes)
+        assert not any("without the groups" in note for note in found.notes)
+    both = compare_models(models / "plain", models / "grouped", table, named)
+    assert both.accuracy_a.high - both.accuracy_a.low > 0.25
+    moved = evaluate_model(
+        Predictor.load(models / "plain"), models / "plain", table, named, train=str(models / "train.csv")
+    )
+    assert any(note.startswith(SAID) for note in moved.notes)
+    with pytest.raises(UsageError, match=r"test\.csv has no column 'Writer' \(`group=`\)\."):
+        evaluate_model(Predictor.load(models / "plain"), models / "plain", table, TableOptions(group="Writer"))
+
+
+def test_groups_that_were_in_training_and_rows_without_one_are_counted(models: Path, tmp_path: Path) -> None:
+    rows = pl.read_csv(written(tmp_path / "test.csv", seed=1))
+    known = "have a group that was in training; for new groups, figures may be too good"
+
+    def said(authors: pl.Expr, name: str = "grouped") -> list[str]:
+        rows.with_columns(author=authors).write_csv(tmp_path / "test.csv")
+        found = evaluate_model(Predictor.load(models / name), models / name, str(tmp_path / "test.csv"))
+        return [note for note in found.notes if "a group" in note or "no group" in note]
+
+    number = pl.int_range(200)
+    assert said(pl.when(number < 150).then("author").otherwise(pl.lit("new")))[0] == f"150 of 200 measured rows {known}"
+    assert not any(known in note for note in said(pl.lit("one new group")))
+    (alone,) = said(pl.lit(None, pl.String))
+    assert alone == "200 of 200 rows have no group (column 'author'); each counts as independent"
+    one = said(pl.when(number > 0).then("author"))
+    assert one[0] == "1 of 200 rows has no group (column 'author'); each counts as independent"
+    assert one[1] == f"199 of 200 measured rows {known}"
+    assert said(pl.lit(None, pl.String), "plain") == []
 
 
 def test_held_out_rows_of_training(models: Path) -> None:

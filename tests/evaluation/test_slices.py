@@ -76,6 +76,8 @@ def test_rows_of_groups_count_as_fewer_for_p() -> None:
     assert found[0].p == pytest.approx(0.0158, abs=0.0001)
     assert found[1].p == pytest.approx(fewer := 1 - sum(_of_fewer(right) for right in range(7, 11)), abs=1e-9)
     assert fewer > 0.1
+    single = find_slices(["fine"] * 50, RIGHT, shops, worth_of_groups=1 / 400)
+    assert {each.p for each in single.listed} == {1.0}, "of one group, nothing is known"
 
 
 def _of_fewer(right: int) -> float:

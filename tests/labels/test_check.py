@@ -181,7 +181,7 @@ def test_bad_input_is_one_sentence() -> None:
         check_table(truth_in([(text, "good") for text, _ in ROWS]))
     with pytest.raises(UsageError, match="all rows are of one group or have the same text"):
         check_table(truth_in([("the same", "good"), ("the same", "bad")] * 6))
-    with pytest.raises(InputError, match="3 groups for more texts"):
+    with pytest.raises(InputError, match=r"texts but 3 groups; give each text its group"):
         check_labels([text for text, _ in ROWS], [label for _, label in ROWS], groups=[1, 2, 3])
 
 

@@ -14,7 +14,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.answering_config import Readers
-from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
+from glassformer.prediction.folder_names import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.nearest import NearestSearch, pooled_vectors
 from glassformer.prediction.predictor import Predictor

@@ -101,10 +101,22 @@ def test_a_leading_reader_counts_more_until_many_rows_speak_against_it() -> None
 def test_a_leading_reader_that_knows_nothing_loses_its_weight_as_rows_speak_against_it() -> None:
     def weights(rows: int, sharpness: float) -> tuple[float, ...]:
         labels, counting = answers(rows, 1.0)
-        return join([counting, answers(rows, sharpness, seed=1)[1]], labels, multilabel=False, leading=1).weights
+        return join(
+            [counting, answers(rows, sharpness, seed=1)[1]], labels, multilabel=False, leading=1, odds=4.0
+        ).weights
 
     assert weights(200, 0.0)[1] < 0.01 < weights(40, 0.0)[1] < 0.3 < weights(6, 0.0)[1]
     assert weights(40, 1.0)[1] > 0.5
+
+
+def test_a_leading_reader_of_small_odds_must_prove_itself() -> None:
+    def weight(odds: float, sharpness: float, rows: int) -> float:
+        labels, counting = answers(rows, 1.0)
+        both = [counting, answers(rows, sharpness, seed=1)[1]]
+        return join(both, labels, multilabel=False, leading=1, odds=odds).weights[1]
+
+    assert weight(0.05, 0.0, 12) < 0.1 < weight(4.0, 0.0, 12)
+    assert weight(0.05, 1.0, 200) == pytest.approx(weight(4.0, 1.0, 200), abs=0.02), "rows have shown what it knows"
 
 
 def test_the_weight_of_a_leading_reader_is_a_mean_over_two_models() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.limits import Limits
+from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
 from tests.serving.samples import TEXT, served
 
@@ -70,6 +72,29 @@ def test_feedback_is_kept_as_lines_that_can_be_trained_on(tmp_path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
     table = read_table(path, text="text", label="label")
     assert table.frame["label"].to_list() == ["good", "bad"]
+
+
+def test_feedback_holds_the_group_of_its_row_if_the_model_was_trained_with_groups(tmp_path: Path) -> None:
+    path = tmp_path / "feedback.jsonl"
+    (plain,) = served("plain").values()
+    trained = two_readers()
+    recipe = trained.config.recipe | {"validation": {"group": "customer"}}
+    grouped = replace(trained, config=trained.config.model_copy(update={"recipe": recipe}))
+    models = served("grouped", grouped) | {"plain": plain}
+    with TestClient(create_app(models, feedback=FeedbackFile(path))) as client:
+
+        def sent(**more: Any) -> Any:
+            return client.post("/feedback", json={"text": TEXT, "label": "good"} | more).json()
+
+        assert [sent(group=given) for given in ("Anna", 12, None)] == [{"status": "kept"}] * 3
+        assert sent(group="Anna", model="plain")["reason"] == (
+            "the model plain was trained without groups; leave out `group=`"
+        )
+        half = json.dumps({"text": TEXT, "label": "good", "group": "\udfff"})
+        refused = client.post("/feedback", content=half, headers={"content-type": "application/json"})
+        assert "half of a surrogate pair" in refused.json()["reason"]
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line.get("customer", "none") for line in lines] == ["Anna", 12, "none"]
 
 
 def test_a_label_is_named_once(tmp_path: Path) -> None:

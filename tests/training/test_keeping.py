@@ -11,7 +11,7 @@ from glassformer import TextClassifier
 from glassformer.data.sources import Sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.published.vinh import VinhMLPConfig
-from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
+from glassformer.prediction.folder_names import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.nearest import NearestSearch
 from glassformer.training.card import model_card

@@ -29,8 +29,9 @@ from glassformer.prediction.folder_names import (
     EVALUATION_FOLDER,
     REPORT_FILE,
     SNAPSHOTS_FOLDER,
+    TEXTS_FILE,
+    VECTORS_FILE,
 )
-from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.reader_files import READERS_FOLDER
 from glassformer.readers.body.vectors import SHIPPED, Body
 from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START

@@ -78,7 +78,7 @@ Measured = Annotated[
 Test = Annotated[str | None, typer.Option(callback=table, help="Your test table. Its texts are left out of training.")]
 Group = Annotated[
     str | None,
-    typer.Option(help="Column with groups, such as authors. All rows of a group are on one side of the split."),
+    typer.Option(help="Column with groups, such as authors: rows of a group are alike, and never held out apart."),
 ]
 Init = Annotated[
     str | None,
@@ -208,6 +208,7 @@ class AsTrained:
 
     text: TextColumn = None
     label: LabelColumn = None
+    group: Group = None
     multilabel: MultilabelAsTrained = None
     fold_labels: FoldLabels = False
     encoding: Encoding = None
@@ -227,7 +228,7 @@ class AsTrained:
         """How the library is to read it."""
         from glassformer.data.sources import TableOptions
 
-        return TableOptions(text=self.text, label=self.label, multilabel=self.multilabel, fold_labels=self.fold_labels)
+        return TableOptions(**{each.name: getattr(self, each.name) for each in fields(TableOptions)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +45,9 @@ from glassformer.errors import UsageError
 if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
     from glassformer.targets.answers import Answers
+
+_FEW_BYTES, _FEW_TEXTS = 64 << 10, 1_000
+"""Of a table, and of a pipe, that are answered sooner without PyTorch: NumPy takes up to twice as long for a text."""
 
 
 def predict(
@@ -101,15 +105,18 @@ def predict(
         predict_shards(model, table, out, by=by, overwrite=overwrite, json=run.json, **asked)
         return
     style: Style = "json" if run.json else "jsonl" if jsonl else "plain"
-    from glassformer.prediction.load_answering import load_answering
+    from glassformer.prediction.load_answering import is_for_few, load_answering
 
-    predictor = load_answering(model, device=run.device, only_answers=True)
+    load = partial(load_answering, model, device=run.device)
+    few = table is None or (table.is_file() and table.stat().st_size <= _FEW_BYTES)
+    predictor = load(answers="few" if few else "many")
     if top_k is not None:
         predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)
     asked = {} if below is None else {"review_below": below}
     if table is None:
-        _answer_texts(predictor, texts, top_k, style, asked)
+        many = partial(load, answers="many") if is_for_few(predictor) else None
+        _answer_texts(predictor, texts, top_k, style, asked, many=many)
     else:
         _answer_file(predictor, table, out, text, style, asked, safe_csv=safe_csv)
     if style == "plain":
@@ -168,9 +175,19 @@ def _is_folder(file: Path | None) -> bool:
 
 
 def _answer_texts(
-    predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style, asked: dict[str, Any]
+    predictor: Answering,
+    texts: list[str] | None,
+    top_k: int | None,
+    style: Style,
+    asked: dict[str, Any],
+    *,
+    many: Callable[[], Answering] | None,
 ) -> None:
-    """Answer texts in batches. Those of a pipe are answered as they arrive."""
+    """Answer texts in batches. Those of a pipe are answered as they arrive.
+
+    Args:
+        many: loads what answers the rest of many texts. None: the predictor does.
+    """
     from glassformer.data.inputs import shown
 
     batches = text_batches(texts)
@@ -179,6 +196,8 @@ def _answer_texts(
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
+            if many is not None and told.rows + len(batch) > _FEW_TEXTS:
+                predictor, many = many(), None
             rows, composed = given_rows(predictor, batch, misread)
             answers = predictor.answer(composed, on_progress=pace.on_progress, **asked)
             if style == "plain":

@@ -88,7 +88,7 @@ def predict_shards(
     if by.engine == "ray":
         device = "cpu" if device == "auto" else device  # a task of Ray has the devices that it asks for
     # The workers of Ray load the model themselves. This process learns early whether it can be loaded.
-    predictor = load_answering(model, device="cpu" if by.engine == "ray" else device, only_answers=True)
+    predictor = load_answering(model, device="cpu" if by.engine == "ray" else device, answers="many")
     below = review_below(predictor, automatic)
     inputs = predictor.trained.config.inputs
     if inputs is not None and text is not None:

@@ -146,7 +146,7 @@ def _api_key(file: Path | None) -> str | None:
 
 def in_words(reason: str) -> str:
     """Name the flags of the commands, but leave the keys of a request."""
-    return as_flags(reason, leave=("above", "below", "label", "method", "model", "text", "word"))
+    return as_flags(reason, leave=("above", "below", "group", "label", "method", "model", "text", "word"))
 
 
 def _log(record: dict[str, Any]) -> None:

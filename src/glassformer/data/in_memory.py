@@ -17,8 +17,9 @@ from glassformer.data.in_memory_labels import (
     names_of,
     ordered_names,
 )
-from glassformer.data.in_memory_rows import as_texts, learned_rows
+from glassformer.data.in_memory_rows import as_texts, is_missing, learned_rows, listed, plain
 from glassformer.data.inputs import BLANK, Inputs
+from glassformer.data.splits import with_groups
 from glassformer.data.table import NO_LABEL, Dropped, Table
 from glassformer.data.wording import counted, label_name
 from glassformer.errors import InputError, brief_value
@@ -52,6 +53,7 @@ def as_table(
     labels: Any,
     weights: Any = None,
     *,
+    groups: Any = None,
     text: Any = None,
     columns: Any = None,
     order: Any = None,
@@ -65,6 +67,7 @@ def as_table(
 
     Args:
         texts: texts; or rows, as dictionaries or a frame, if `text` or `columns` name their inputs.
+        groups: the group of each row (see `_grouped`).
         order: all labels, the lowest first, if their order is to be learned.
 
     Raises:
@@ -76,7 +79,7 @@ def as_table(
         raise InputError("some texts have a list of labels and some a single label; give each text a list")
     by_name = names_of(values, multilabel=multilabel)
     names = _names(values, multilabel=multilabel)
-    table = _table(learned_rows(texts, text, columns, known), names, weights, multilabel=multilabel)
+    table = _table(learned_rows(texts, text, columns, known), names, weights, groups=groups, multilabel=multilabel)
     check_classes(table.frame["label"], multilabel=multilabel)
     if levels is not None and (multilabel or order is not None):
         raise InputError(f"`levels={levels!r}` is for classes, one for each text, such as levels=' > '; leave it out")
@@ -85,7 +88,13 @@ def as_table(
 
 
 def as_added_table(
-    texts: list[str], labels: list[Any], known: Sequence[Any], inputs: Inputs | None, *, multilabel: bool
+    texts: list[str],
+    labels: list[Any],
+    known: Sequence[Any],
+    inputs: Inputs | None,
+    *,
+    groups: Any = None,
+    multilabel: bool,
 ) -> tuple[Table, dict[str, Any]]:
     """Return rows that a model learns later as a table, and the value behind each name of an old or new label.
 
@@ -100,12 +109,18 @@ def as_added_table(
         raise InputError(f"labels[{odd[0]}] is {brief_value(labels[odd[0]])}, and this model gives {kind}")
     by_name = names_of([*labels, list(known) if multilabel else known[0]], multilabel=multilabel)
     names = _names(labels, multilabel=multilabel)
-    table = _added(_table((texts, inputs, "text"), names, multilabel=multilabel))
+    table = _added(_table((texts, inputs, "text"), names, groups=groups, multilabel=multilabel))
     return table, {label_name(label): label for label in known} | by_name
 
 
 def as_number_table(
-    texts: Iterable[Any], numbers: Any, *, text: Any = None, columns: Any = None, known: Inputs | None = None
+    texts: Iterable[Any],
+    numbers: Any,
+    *,
+    groups: Any = None,
+    text: Any = None,
+    columns: Any = None,
+    known: Inputs | None = None,
 ) -> Table:
     """Return the rows as a table whose labels are numbers.
 
@@ -113,7 +128,8 @@ def as_number_table(
         InputError: the sizes differ, a text or number cannot be used, or all numbers are the same.
     """
     values = as_numbers(numbers)
-    table = _table(learned_rows(texts, text, columns, known), list(map(_repr, values)), each="number")
+    rows = learned_rows(texts, text, columns, known)
+    table = _table(rows, list(map(_repr, values)), groups=groups, each="number")
     if table.frame["label"].n_unique() < 2:
         counts = {0: "there is no text with a number", 1: "there is 1 sample"}
         what = counts.get(table.frame.height) or f"every text has the number {float(table.frame['label'][0]):g}"
@@ -121,9 +137,10 @@ def as_number_table(
     return replace(table, label_column="number")
 
 
-def as_added_numbers(texts: list[str], numbers: Any, inputs: Inputs | None) -> Table:
+def as_added_numbers(texts: list[str], numbers: Any, inputs: Inputs | None, *, groups: Any = None) -> Table:
     """Return rows that a model of a number learns later as a table (see `as_added_table`)."""
-    return _added(_table((texts, inputs, "text"), list(map(_repr, as_numbers(numbers))), each="number"))
+    values = list(map(_repr, as_numbers(numbers)))
+    return _added(_table((texts, inputs, "text"), values, groups=groups, each="number"))
 
 
 def _names(values: Sequence[Any], *, multilabel: bool) -> list[Any]:
@@ -148,6 +165,7 @@ def _table(
     labels: list[Any],
     weights: Any = None,
     *,
+    groups: Any = None,
     multilabel: bool = False,
     each: str = "label",
 ) -> Table:
@@ -159,12 +177,14 @@ def _table(
         {"row": range(1, len(texts) + 1), "text": texts, "label": labels},
         schema={"row": pl.UInt32, "text": pl.String, "label": pl.List(pl.String) if multilabel else pl.String},
     )
+    if groups is not None:
+        frame = _grouped(frame, groups)
     if weights is not None:
         frame = frame.with_columns(weight=pl.Series(as_weights(weights, len(texts)))).filter(pl.col("weight") > 0)
     frame = frame.filter(~pl.col("text").str.contains(BLANK))
     lacks_label = frame["label"].is_null()
     dropped = {"empty text": empty, NO_LABEL: frame["row"].filter(lacks_label).to_list()}
-    return Table(
+    table = Table(
         frame=frame.filter(~lacks_label),
         source="rows in memory",
         text_column=column,
@@ -174,6 +194,19 @@ def _table(
         inputs=inputs,
         unlabelled=frame.filter(lacks_label) if lacks_label.any() else None,
     )
+    return table if groups is None else with_groups(table)
+
+
+def _grouped(frame: pl.DataFrame, groups: Any) -> pl.DataFrame:
+    """Add the group of each row: a value of any kind, or None.
+
+    Raises:
+        InputError: there are more or fewer.
+    """
+    names = [None if is_missing(value) else label_name(plain(value)) for value in listed(groups, "groups")]
+    if len(names) != frame.height:
+        raise unequal(frame.height, len(names), "group")
+    return frame.with_columns(group=pl.Series(names, dtype=pl.String))
 
 
 def unequal(texts: int, labels: int, each: str = "label") -> InputError:

@@ -24,7 +24,7 @@ from glassformer.data.labels import ordered_labels
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, joined, make_splits, with_added
 from glassformer.data.table import Table, first_rows
-from glassformer.data.wording import listed
+from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, quoted
 
 Task = Literal["classes", "several", "ordered", "number"]
@@ -193,7 +193,9 @@ def _read(config: SourceConfig, validation: ValidationConfig, data_dir: Path | N
     test = config.test or (config.train if config.train in KNOWN else None)
     labels = flat_labels(train).unique().to_list() if config.added else []
     added = tuple(
-        read_like_training(name, config, data_dir, labels=labels, inputs=train.inputs, split="train")
+        read_like_training(
+            name, config, data_dir, labels=labels, inputs=train.inputs, split="train", group=validation.group
+        )
         for name in config.added
     )
     if config.task == "ordered":
@@ -213,11 +215,13 @@ class TableOptions:
     """How a labelled table is read for a model. By default, as the training table was read.
 
     Attributes:
+        group: a column of groups. By default that of training, which a table may lack.
         fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.
     """
 
     text: str | None = None
     label: str | None = None
+    group: str | None = None
     multilabel: str | None = None
     fold_labels: bool = False
 
@@ -251,6 +255,7 @@ def read_like_training(
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     lower: tuple[str, ...] = ()
     wanted: Wanted = {"multilabel": multilabel, "levels": None if read_as is None else read_as.levels}
+    wanted |= {"group": options.group, "some_grouped": True}
     if inputs is not None:
         if text not in (None, inputs.texts[0]):
             raise UsageError(
@@ -260,14 +265,16 @@ def read_like_training(
         text = inputs.texts[0]
         wanted |= {"other_texts": inputs.texts[1:], "beside": inputs.beside}
     with reading_as(encoding_like_training(data, read_as)):
-        if read_as and data not in KNOWN and is_there(local_path(data)):
+        if data not in KNOWN and is_there(local_path(data)):
             sample = first_rows(local_path(data))
-            text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
+            if read_as:
+                text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
             others = [name for name in sample.columns if name not in (text, label, *lower)]
-            wanted |= {"group": same_column(group, others), "some_grouped": True}
+            wanted |= {"group": options.group or same_column(group, others)}
         wanted |= {"text": text, "label": label, "lower": lower}
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
+    table = replace(table, notes=(*table.notes, *_ungrouped(table, options.group or group)))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels, table.levels)):
         ways = [" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart]
@@ -313,6 +320,18 @@ def _columns_of_training(
                 f"{path} has no {names}, which the model was trained with, and {why}", error.listing
             ) from error
     return text, label, lower
+
+
+def _ungrouped(table: Table, column: str | None) -> list[str]:
+    """Say which rows of a table have no group, if there is a column of groups. Known data sets are read without."""
+    if column is None or table.source in KNOWN:
+        return []
+    if "group" not in table.frame.columns:
+        return [f"without the groups of training (column {quoted(column)}), each row counts as independent"]
+    lacking, rows = table.frame["group"].null_count(), counted(table.frame.height, "row")
+    has = "has" if lacking == 1 else "have"
+    said = f"{lacking:,} of {rows} {has} no group (column {quoted(column)}); each counts as independent"
+    return [said] if lacking else []
 
 
 def _noted(table: Table) -> Table:

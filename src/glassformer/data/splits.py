@@ -86,6 +86,10 @@ def make_splits(
     equal if their `text_keys` are equal. The choice of rows depends on the seed and the table alone. Raises
     `UsageError` if no row is left to train on, or if there are too few groups or dates to split.
     """
+    if config.group is not None and "group" not in table.frame.columns:
+        raise UsageError(
+            f"validation.group = {config.group!r}: {table.source} have no groups; `fit` takes them as `groups=`"
+        )
     notes = list(_conflicts(table))
     train = table
     if test is not None:
@@ -240,9 +244,17 @@ def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.n
     return np.flatnonzero(folds == nearest)
 
 
+def with_groups(table: Table) -> Table:
+    """Return the table with a group for each row. Without one, only rows of the same text belong together."""
+    own = " " + text_keys(table.frame["text"])  # values of a column of groups are stripped
+    groups = table.frame["group"].fill_null(own) if "group" in table.frame.columns else own
+    return replace(table, frame=table.frame.with_columns(group=groups))
+
+
 def joined(old: Table, new: Table) -> Table:
     """Return the rows of both tables. Those of the second are numbered on from the first."""
-    columns = [name for name in ("row", "text", "label") if name in old.frame.columns]
+    columns = [name for name in ("row", "text", "label", "group") if name in old.frame.columns]
+    new = with_groups(new) if "group" in columns else new
     numbered = new.frame.select(columns).with_columns(pl.col("row") + old.frame["row"].max())
     return replace(
         old,
@@ -259,7 +271,7 @@ def with_added(
     """Add the rows of a table to rows that were split before.
 
     What was held out stays held out, because a model that is trained further has not learned it. A fraction of the new
-    rows joins it, unless nothing was held out.
+    rows joins it, unless nothing was held out. Rows of groups that are held out join it too, and no group is split.
 
     Args:
         fraction: the share of the new rows that is held out; None or 0 if the validation rows are a table of their own.
@@ -274,15 +286,14 @@ def with_added(
     if validation is not None:
         new = new.without(validation.frame["text"], f"duplicate of a validation text, in {new.source}")
     new = _without_known(new, train)
-    if new.frame.is_empty():
-        raise UsageError(f"{new.source}: no row is new: the model has learned all of them, or they are held out")
-    if validation is not None and fraction and new.frame.height > 1:
-        met = text_keys(new.frame["text"]).is_in(text_keys(train.frame["text"]).implode())
-        mask = _held_out(new, fraction, None, seed) & ~met  # the model has learned these texts, under another label
+    if validation is not None and fraction and new.frame.height:
+        new, mask = _added_held_out(new, train, validation, fraction, seed)
         held_out = replace(new, frame=new.frame.filter(mask), dropped=(), notes=())
         reason = f"duplicate of a new validation text, in {new.source}"
         new = replace(new, frame=new.frame.filter(~mask)).without(held_out.frame["text"], reason)
         validation = joined(validation, held_out) if mask.any() else validation
+    if new.frame.is_empty():
+        raise UsageError(f"{new.source}: no row is new: the model has learned all of them, or they are held out")
     rows = joined(train, new)
     if replay < 1:
         old, learned = train.frame.height, np.ones(rows.frame.height, np.bool_)
@@ -291,6 +302,30 @@ def with_added(
         rows = replace(rows, frame=rows.frame.with_columns(pl.Series(REPLAYED, learned)))
     added = f"added: {counted(new.frame.height, 'row')} of {new.source} to learn from"
     return Splits(train=rows, validation=validation, notes=(*splits.notes, added))
+
+
+def _met(new: Table, train: Table) -> pl.Series:
+    """Return a mask that is True for rows whose text was learned, under whatever label."""
+    return text_keys(new.frame["text"]).is_in(text_keys(train.frame["text"]).implode())
+
+
+def _added_held_out(new: Table, train: Table, validation: Table, fraction: float, seed: int) -> tuple[Table, pl.Series]:
+    """Return the new rows, and a mask that is True for those to hold out: never a text that was learned.
+
+    In whole groups, these are all groups of the validation rows, and a fraction of those that are new.
+    """
+    if "group" not in train.frame.columns:
+        one = new.frame.height == 1
+        return new, pl.Series([False]) if one else _held_out(new, fraction, None, seed) & ~_met(new, train)
+    new = with_groups(new)
+    theirs = new.frame["group"].is_in(validation.frame["group"].implode())
+    new = new.leaving_out(theirs & _met(new, train), f"learned before, now in a held-out group, in {new.source}")
+    groups = new.frame["group"]
+    theirs = groups.is_in(validation.frame["group"].implode())
+    learned = pl.concat([train.frame["group"], groups.filter(_met(new, train))])
+    free = groups.filter(~theirs & ~groups.is_in(learned.implode())).unique().sort()
+    drawn = np.random.default_rng(seed).permutation(len(free))[: round(fraction * len(free))]
+    return new, theirs | groups.is_in(free[drawn].implode())
 
 
 def _without_known(new: Table, train: Table) -> Table:

@@ -127,7 +127,14 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         self.order = order
         self.levels = levels
 
-    def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
+    def fit(
+        self,
+        X: Iterable[Any],  # noqa: N803 (scikit-learn's)
+        y: Iterable[Any],
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+    ) -> Self:
         """Train on texts `X` and their labels `y`.
 
         All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 2,000
@@ -140,6 +147,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         Args:
             sample_weight: the weight of each text in the training loss and the validation loss. A text of weight 0 is
                 left out.
+            groups: the group of each text, such as its author, or None. All texts of a group are held out together (see
+                `ValidationConfig.group`, which is then `group`).
 
         Raises:
             UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
@@ -152,7 +161,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         labels = (
             folded(given.values, levels=self.levels) if self.fold_labels and given.columns is None else given.values
         )
-        start, read_as = self._start()
+        start, read_as = self._start(groups)
         table, by_name = as_table(X, labels, sample_weight, order=self.order, levels=self.levels, **read_as)
         given.check_columns(by_name)
         if several := table_spellings(table):
@@ -165,12 +174,13 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         named, weights = self._named(by_name, given.columns), class_weights(self.class_weight, by_name)
         return self._learn(table, start, named=named, class_weights=weights, costs=self.costs)
 
-    def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, tuple[str, ...] | None]:
+    def _added(self, texts: list[str], y: Iterable[Any], groups: Any) -> tuple[Table, Named, tuple[str, ...] | None]:
         config, target = self.predictor_.trained.config, self.predictor_.trained.config.target
         given = given_labels(y, self.classes_.tolist() if target.multilabel else None)
         old_names = [label for label in self.classes_.tolist() if isinstance(label, str)]
         labels = folded(given.values, old_names, self.levels) if self.fold_labels else given.values
-        new, by_name = as_added_table(texts, labels, target.labels, config.inputs, multilabel=target.multilabel)
+        how = {"groups": groups, "multilabel": target.multilabel}
+        new, by_name = as_added_table(texts, labels, target.labels, config.inputs, **how)
         columns = config.remembered.data.label_columns
         if columns is not None:
             columns = (*columns, *(label for label in by_name.values() if label not in columns))

@@ -106,18 +106,20 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         self.verbose = verbose
         self.observer = observer
 
-    def _start(self) -> tuple[InitialWeights | None, dict[str, Any]]:
+    def _start(self, groups: Any) -> tuple[InitialWeights | None, dict[str, Any]]:
         """Return the weights to start from, and how the rows are read: arguments of `as_table`."""
         start = None if self.init is None else read_initial_weights(self.init)
         known = None if start is None else start.inputs
-        return start, {"text": self.text, "columns": self.columns, "known": known}
+        return start, {"groups": groups, "text": self.text, "columns": self.columns, "known": known}
 
     def _learn(
         self, table: Table, start: InitialWeights | None, *, named: Named = lambda trained: trained, **training: Any
     ) -> Self:
         """Train on a table, and answer with the result."""
         snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
-        recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(training), init=start)
+        grouped = {"validation.group": "group"} if "group" in table.frame.columns else {}
+        settings = grouped | self._overrides(training)
+        recipe = load_recipe(self.recipe, preset=self.preset, overrides=settings, init=start)
         unlabelled = () if self.unlabelled is None else (as_documents(self.unlabelled),)
         sources = Sources(train=table, unlabelled=(*rows_without_label(table), *unlabelled))
         how = {"init": start, "minutes": self.minutes, "snapshots": snapshots}
@@ -133,7 +135,14 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         self._take(Predictor(named(trained), device=choose_device(self.device)))
         self._sources = sources
 
-    def add(self, X: Iterable[Any], y: Iterable[Any], *, replay: float = 1.0) -> Self:  # noqa: N803 (scikit-learn's)
+    def add(
+        self,
+        X: Iterable[Any],  # noqa: N803 (scikit-learn's)
+        y: Iterable[Any],
+        *,
+        replay: float = 1.0,
+        groups: Any = None,
+    ) -> Self:
         """Train further on the old rows and on these: see docs/how-to/add.md.
 
         The rows of `fit` are kept in memory for this. `save` does not write them. For a loaded model, the table that it
@@ -142,6 +151,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
 
         Args:
             replay: the share of the old rows that the transformer learns again.
+            groups: the group of each text or None, if the model was trained with groups.
 
         Raises:
             UsageError: rows cannot be added to such a model, or its old rows cannot be read; or see `fit`.
@@ -149,7 +159,9 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         check_is_fitted(self)
         trained = self.predictor_.trained
         check_can_grow(trained.config, "this model")
-        new, named, order = self._added(self._read(X), y)
+        if groups is not None and trained.config.remembered.recipe.validation.group is None:
+            raise UsageError("`groups=`: this model was trained without groups; leave it out")
+        new, named, order = self._added(self._read(X), y, groups)
         # The seed decides which rows are held out, and the shape is that of the weights.
         own = self._overrides({"seed": None}).items()
         settings = {name: value for name, value in own if name.startswith("training.")}
@@ -160,7 +172,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         return self
 
     @abstractmethod
-    def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, tuple[str, ...] | None]:
+    def _added(self, texts: list[str], y: Iterable[Any], groups: Any) -> tuple[Table, Named, tuple[str, ...] | None]:
         """Return more rows as a table, what names the answers, and the order of all labels if they have one."""
 
     def _overrides(self, training: Mapping[str, Any]) -> dict[str, Any]:

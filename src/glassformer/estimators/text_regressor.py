@@ -27,18 +27,22 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
 
     _answers = "number"
 
-    def fit(self, X: Iterable[Any], y: Iterable[Any]) -> Self:  # noqa: N803 (scikit-learn's)
+    def fit(self, X: Iterable[Any], y: Iterable[Any], *, groups: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts or rows `X` and their numbers `y`. Empty texts are left out, with a warning.
+
+        Args:
+            groups: see `TextClassifier.fit`.
 
         Raises:
             UsageError: the sizes differ, a text is not a string, a number is not finite, all numbers are the same, a
                 setting is unknown, or the weights to start from cannot be read.
         """
-        start, read_as = self._start()
+        start, read_as = self._start(groups)
         return self._learn(as_number_table(X, y, **read_as), start)
 
-    def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, None]:
-        return as_added_numbers(texts, y, self.predictor_.trained.config.inputs), lambda trained: trained, None
+    def _added(self, texts: list[str], y: Iterable[Any], groups: Any) -> tuple[Table, Named, None]:
+        new = as_added_numbers(texts, y, self.predictor_.trained.config.inputs, groups=groups)
+        return new, lambda trained: trained, None
 
     def predict(self, X: Iterable[Any]) -> Numbers:  # noqa: N803
         """Return the number of each text (texts,)."""

@@ -22,7 +22,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, other_columns, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import run_baseline
 from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import Side, drift_table, some_rows
@@ -31,7 +31,15 @@ from glassformer.evaluation.input_shares import input_shares
 from glassformer.evaluation.measured import MeasuredRows, Outcome, doubts_of, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
-from glassformer.evaluation.seen_rows import TOO_GOOD, counted_of, effect_of, seen_rows, shared, split_again
+from glassformer.evaluation.seen_rows import (
+    TOO_GOOD,
+    counted_of,
+    effect_of,
+    of_known_groups,
+    seen_rows,
+    shared,
+    split_again,
+)
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import FILES
@@ -80,8 +88,8 @@ def evaluate_model(
                 "rows. `train=` names a table of the training rows."
             )
     else:
-        read = replace(options, fold_labels=remembered.fold_labels)
-        source = remembered.read_as or SourceConfig(train=train, **vars(read))
+        named = {name: value for name, value in vars(options).items() if name != "group"}
+        source = remembered.read_as or SourceConfig(train=train, **named | {"fold_labels": remembered.fold_labels})
         given = {"train": without_password(train), "encoding": named_encoding() or source.encoding}
         seen = _named_rows(config, source.model_copy(update=given), data_dir)
     found, rows = measure_model(
@@ -120,20 +128,15 @@ def read_measured(
     for setting in (name for name, value in asked.items() if value):
         config.target.check_labels(f"`{setting}=`")
     remembered = config.remembered
-    group = remembered.recipe.validation.group
-    table = read_like_training(
+    return read_like_training(
         data,
         remembered.read_as,
         data_dir,
         replace(options, fold_labels=options.fold_labels or remembered.fold_labels),
         labels=config.target.names or (),
         inputs=(reader or config).inputs,
-        group=group,
+        group=remembered.recipe.validation.group,
     )
-    if group is None or data in KNOWN or "group" in table.frame.columns:
-        return table
-    note = f"without the groups of training (column {quoted(group)}), intervals and p count each row as independent"
-    return replace(table, notes=(*table.notes, note))
 
 
 def measure_model(
@@ -260,6 +263,7 @@ def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Tab
     if both := shared(measured, train):
         whose = "the training of its teacher" if "teacher" in trained.config.data else "training"
         notes.append(f"{counted_of(both, measured)} also in {whose}; {effect_of(both, measured)}")
+    notes += of_known_groups(measured, train)
     if validation is None:
         return train, notes
     if both := shared(measured, validation):

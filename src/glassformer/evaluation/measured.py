@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.arrays import Array, IntArray
-from glassformer.data.splits import Splits
+from glassformer.data.splits import Splits, with_groups
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.doubtful_rows import doubtful_rows
@@ -137,9 +137,8 @@ class MeasuredRows(ABC):
             "target": trained.config.target,
             "rules": rules if isinstance(rules, RulesReader) else None,
         }
-        if "group" in table.frame.columns:  # a row without one is alike to no other
-            of_row = "\0" + table.frame["row"].cast(pl.String)
-            known |= {"groups": table.frame["group"].fill_null(of_row).to_numpy()}
+        if "group" in table.frame.columns:
+            known |= {"groups": with_groups(table).frame["group"].to_numpy()}
         known |= {"texts": table.frame["text"].to_list(), "rows": table.frame["row"].to_list()}
         return cls(truth=truth, **(known | {"seed": trained.config.seed} | about))
 

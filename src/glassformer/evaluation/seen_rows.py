@@ -73,6 +73,16 @@ def shared(measured: Table, *seen: Table) -> int:
     return int(text_keys(measured.frame["text"]).is_in(known.implode()).sum())
 
 
+def of_known_groups(measured: Table, learned: Table) -> list[str]:
+    """Say how many of the measured rows have a group that was learned, if both tables have groups."""
+    if not all("group" in table.frame.columns for table in (measured, learned)):
+        return []
+    known = measured.frame["group"].is_in(learned.frame["group"].unique().implode())
+    has = "has" if known.sum() == 1 else "have"
+    of = f"{known.sum():,} of {counted(measured.frame.height, 'measured row')} {has} a group that was in training"
+    return [f"{of}; for new groups, figures may be too good"] if known.any() else []
+
+
 def counted_of(both: int, measured: Table) -> str:
     """Write "3 of 40 measured texts were"."""
     return f"{both:,} of {counted(measured.frame.height, 'measured text')} {'was' if both == 1 else 'were'}"

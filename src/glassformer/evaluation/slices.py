@@ -77,6 +77,7 @@ def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"], worth: f
     outside = np.array([all_right, n - all_right]) - inside
     (hits, misses), (others, missed) = (np.round(worth_of_groups * part).astype(int).T for part in (inside, outside))
     p = hypergeom.cdf(hits, hits + misses + others + missed, hits + others, hits + misses).clip(0, 1)
+    p = np.nan_to_num(p, nan=1.0)  # of few groups, no row may be left
     corrected = false_discovery_control(p, method="bh")
     listed = [(found[i], float(p[i]), float(corrected[i])) for i in np.argsort(p, kind="stable")[:LISTED]]
     return Slices(

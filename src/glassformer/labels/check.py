@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from glassformer.data.in_memory_rows import as_texts
 from glassformer.data.inputs import shown, values_of
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
-from glassformer.errors import InputError, UsageError
+from glassformer.errors import UsageError
 from glassformer.labels.doubts import FOLDS, folds_apart
 from glassformer.labels.findings import (
     CONFLICT,
@@ -58,13 +57,7 @@ def check_labels(
         UsageError: there are fewer than 10 texts.
     """
     kind: type[Truth] = part_of(task, "labels")
-    table = kind.in_memory(texts, labels)
-    if groups is not None:
-        values = list(groups)
-        if len(values) <= int(table.frame["row"][-1]) - 1:
-            raise InputError(f"{counted(len(values), 'group')} for more texts; give each text its group")
-        frame = table.frame.with_columns(group=pl.Series([str(values[row - 1]) for row in table.frame["row"]]))
-        table = replace(table, frame=frame)
+    table = kind.in_memory(texts, labels, groups)
     test = None
     if test_texts is not None:
         frame = pl.DataFrame({"text": as_texts(test_texts)}, schema={"text": pl.String}).with_row_index("row", offset=1)

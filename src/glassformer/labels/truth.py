@@ -89,8 +89,8 @@ class Truth(ABC):
 
     @classmethod
     @abstractmethod
-    def in_memory(cls, texts: Iterable[str], labels: Iterable[Any]) -> Table:
-        """Return texts and labels as a table. Raises `InputError` if they cannot be used."""
+    def in_memory(cls, texts: Iterable[str], labels: Iterable[Any], groups: Any) -> Table:
+        """Return texts and labels as a table, with their groups if any. Raises `InputError` if they cannot be used."""
 
     @cached_property
     def cells(self) -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -55,11 +55,24 @@ class LearnedFrom(BaseModel, frozen=True, extra="allow"):
     label_column: str | None = None
 
 
+class HeldOutRows(BaseModel, frozen=True, extra="allow"):
+    """What it keeps about how rows were held out."""
+
+    group: str | None = None
+
+
+class LearnedBy(BaseModel, frozen=True, extra="allow"):
+    """What it keeps about its recipe."""
+
+    validation: HeldOutRows = HeldOutRows()
+
+
 class MadeOf(BaseModel, frozen=True, extra="allow"):
     """A model folder that was exported: when it was made, its versions, its training data and its recipe."""
 
     created: str = ""
     data: LearnedFrom = LearnedFrom()
+    recipe: LearnedBy = LearnedBy()
 
 
 class ExportedConfig(AnsweringConfig):
@@ -92,12 +105,13 @@ class Exported(WithReaders):
     """An exported model.
 
     Attributes:
-        session: runs the transformer. None if it is not asked.
+        transformer: computes the logits (windows, n_classes) of token ids and their mask (windows, seq). None if it is
+            not asked.
     """
 
     config: ExportedConfig
     tokenizer: TextTokenizer
-    session: Any
+    transformer: Callable[[IntArray, BoolArray], FloatArray] | None
     readers: Mapping[str, Reader]
     seen: Seen | None
 
@@ -121,11 +135,15 @@ class ExportedPredictor(Answering[Given]):
         config = _read_config(folder / "config.json")
         tokenizer = read_tokenizer(folder, config.vocab_size)
         check_sums(folder, unread=("README.md",))  # before the session, whose library reads what it is given
+        transformer = None
+        if not config.transformer_is_silent:
+            session = open_session(folder / MODEL_FILE, config.n_classes)
+            transformer = partial(read_windows, session, n_classes=config.n_classes)
         return cls(
             Exported(
                 config=config,
                 tokenizer=tokenizer,
-                session=None if config.transformer_is_silent else open_session(folder / MODEL_FILE, config.n_classes),
+                transformer=transformer,
                 readers=read_readers(folder, config),
                 seen=None if config.unlike is None else Seen.load(folder, config.unlike),
             )
@@ -159,9 +177,9 @@ class ExportedPredictor(Answering[Given]):
         )
 
     def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
-        if self.trained.session is None:
+        if self.trained.transformer is None:
             raise UsageError("this exported model answers without a transformer; it holds none")
-        return read_windows(self.trained.session, token_ids, attention_mask, self.trained.config.n_classes)
+        return self.trained.transformer(token_ids, attention_mask)
 
 
 def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray, n_classes: int) -> FloatArray:

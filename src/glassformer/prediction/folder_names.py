@@ -6,5 +6,9 @@ EVALUATION_FOLDER, REPORT_FILE, FIGURES_FILE = "evaluation", "report.html", "met
 """The folder that `evaluate` writes, and the files in it."""
 SNAPSHOTS_FOLDER, TIME_LAPSE_FILE = "snapshots", "time-lapse.html"
 """The folder with the snapshots of training (see `tracing/time_lapse.py`), and the page that shows them."""
+KEPT_FILES = TEXTS_FILE, VECTORS_FILE = "training-texts.jsonl", "training-texts.safetensors"
+"""The training texts, and a vector of each."""
+NOT_LOADED = ("README.md", REPORT_FILE, *KEPT_FILES)
+"""The files that a model does not answer with."""
 AUDIT_PAGE, AUDIT_FILE = "audit.html", "audit.json"
 """What `audit` writes into the model folder."""

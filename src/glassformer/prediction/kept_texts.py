@@ -16,9 +16,8 @@ from glassformer.data.arrays import check_is_file, read_array
 from glassformer.data.checksums import check_sums
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.folder_names import KEPT_FILES, TEXTS_FILE, VECTORS_FILE
 
-TEXTS_FILE, VECTORS_FILE = "training-texts.jsonl", "training-texts.safetensors"
-KEPT_FILES = (TEXTS_FILE, VECTORS_FILE)
 HalfArray = np.ndarray[Any, np.dtype[np.float16]]
 
 _Label = str | int | float | bool

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from pydantic import ValidationError
 
@@ -21,17 +21,20 @@ from glassformer.prediction.exported import (
     read_tokenizer,
 )
 from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS, check_is_folder, format_of
-from glassformer.prediction.folder_names import REPORT_FILE
+from glassformer.prediction.folder_names import NOT_LOADED
+from glassformer.prediction.in_numpy import NotInNumpyError, NumpyClassifier
 from glassformer.prediction.reader_files import read_readers
 from glassformer.prediction.shipped import shown
 from glassformer.readers.counting.unlike import Seen
 
 
-def load_answering(folder: Path, *, device: str, only_answers: bool = False) -> Answering:
+def load_answering(folder: Path, *, device: str, answers: Literal["few", "many"] | None = None) -> Answering:
     """Return what answers with the model in a folder. An exported model computes on the CPU, whatever the device.
 
     Args:
-        only_answers: no explanation is asked for. A model whose transformer has no weight is then read without PyTorch.
+        answers: nothing but answers is asked for. A model whose transformer has no weight is then read without PyTorch.
+            So is a transformer of our own that answers few texts, as importing PyTorch would take longer, or if PyTorch
+            is not installed.
 
     Raises:
         UsageError: the folder holds a model that needs PyTorch, which is not installed.
@@ -39,14 +42,22 @@ def load_answering(folder: Path, *, device: str, only_answers: bool = False) -> 
     """
     if is_exported(folder):
         return ExportedPredictor.load(folder)
-    if only_answers and device in ("auto", "cpu") and (silent := load_silent(folder)) is not None:
-        return silent
-    if not is_installed("torch"):
+    can_import = is_installed("torch")
+    few = answers == "few" or not can_import
+    if answers and device in ("auto", "cpu") and (light := load_light(folder, few=few)) is not None:
+        return light
+    if not can_import:
         _refuse(folder)
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
 
     return Predictor.load(folder, device=choose_device(device))
+
+
+def is_for_few(answering: Answering) -> bool:
+    """Whether PyTorch would answer many texts faster."""
+    trained = answering.trained
+    return isinstance(trained, Exported) and isinstance(trained.transformer, NumpyClassifier)
 
 
 def load_once(folder: Path, device: str) -> Answering:
@@ -56,7 +67,7 @@ def load_once(folder: Path, device: str) -> Answering:
 
 @lru_cache(maxsize=1)
 def _kept(folder: Path, device: str, _: int) -> Answering:
-    return load_answering(folder, device=device, only_answers=True)
+    return load_answering(folder, device=device, answers="many")
 
 
 def _refuse(folder: Path) -> NoReturn:
@@ -70,42 +81,41 @@ def _refuse(folder: Path) -> NoReturn:
     )
 
 
-_UNREAD = ("README.md", REPORT_FILE, "model.safetensors")
+_WEIGHTS = "model.safetensors"
 
 
-def load_silent(folder: Path) -> ExportedPredictor | None:
-    """Return what answers, as an exported model of the folder would.
+def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
+    """Return what answers without PyTorch, as an exported model of the folder would.
 
-    None: the transformer is asked too, or something is wrong with it, which
-    `load_model` says.
+    None: the transformer is asked and there are many texts, or its design is only written in PyTorch, or something is
+    wrong with the folder, which `load_model` says.
     """
     try:
-        config = _config(read_json(folder / "config.json"), folder)
-        if config is None or not (folder / "model.safetensors").is_file():
+        raw = read_json(folder / "config.json")
+        config = _config(raw, folder)
+        if config is None or not (few or config.transformer_is_silent) or not (folder / _WEIGHTS).is_file():
             return None
+        silent = config.transformer_is_silent
         exported = Exported(
             config=config,
             tokenizer=read_tokenizer(folder, config.vocab_size),
-            session=None,
+            transformer=None if silent else _in_numpy(folder, raw["model"], config),
             readers=read_readers(folder, config),
             seen=None if config.unlike is None else Seen.load(folder, config.unlike),
         )
-        check_sums(folder, unread=_UNREAD)
-    except (GlassformerError, ValidationError, KeyError, TypeError, AttributeError):
+        check_sums(folder, unread=(*NOT_LOADED, _WEIGHTS) if silent else NOT_LOADED)
+    except (GlassformerError, NotInNumpyError, ValidationError, KeyError, TypeError, AttributeError):
         return None
     return ExportedPredictor(exported)
 
 
+def _in_numpy(folder: Path, settings: Any, config: ExportedConfig) -> NumpyClassifier:
+    return NumpyClassifier.load(folder / _WEIGHTS, settings, config.vocab_size, config.n_classes)
+
+
 def _config(raw: Any, folder: Path) -> ExportedConfig | None:
-    weights = {
-        name: reader["weight"] for name, reader in (raw.get("readers") or {"transformer": {"weight": 1}}).items()
-    }
-    if (
-        raw["format"] not in FORMATS.values()
-        or raw["format_version"] != FORMAT_VERSION
-        or weights["transformer"]
-        or weights.get("encoder")
-    ):
+    weights = {name: reader["weight"] for name, reader in (raw.get("readers") or {}).items()}
+    if raw["format"] not in FORMATS.values() or raw["format_version"] != FORMAT_VERSION or weights.get("encoder"):
         return None
     metrics = read_json(folder / "metrics.json")
     rows = raw["data"].get("teacher", {}).get("rows", raw["data"])

@@ -61,18 +61,18 @@ from glassformer.prediction.folder_names import (
     AUDIT_PAGE,
     EVALUATION_FOLDER,
     FIGURES_FILE,
+    KEPT_FILES,
+    NOT_LOADED,
     REPORT_FILE,
     SNAPSHOTS_FOLDER,
+    TEXTS_FILE,
 )
-from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
+from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.reader_files import COUNTING_FILES, READERS_FOLDER, read_readers, save_readers
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import SEEN_FILE, Seen
 from glassformer.readers.reader import Reader
-
-_NOT_LOADED = ("README.md", REPORT_FILE, *KEPT_FILES)
-
 
 Config = TypeVar("Config", bound=AnyFolderConfig)
 Module = TypeVar("Module", bound=nn.Module)
@@ -264,7 +264,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         metrics=metrics,
         **_read_beside(folder, config),
     )
-    check_sums(folder, unread=_NOT_LOADED)  # last, as what is wrong inside a file says more than that it was changed
+    check_sums(folder, unread=NOT_LOADED)  # last, as what is wrong inside a file says more than that it was changed
     return trained
 
 

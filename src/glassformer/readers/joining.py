@@ -12,9 +12,10 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from glassformer.data.arrays import Array, BoolArray
 from glassformer.readers.reader import DECIDING, HEAVIEST
 
+KNOWING, STRANGE = 4.0, 0.05
+"""The odds that a reader that leads knows something of the rows: usually, and if it does not know their words."""
 _DEVIATION = 0.25  # of the weights of several readers
 _LEADING, _LED = 1.0, 0.25  # the means of the weights of a reader that leads, and of the others
-_KNOWS = 4.0  # the odds, before held-out rows, that a reader that leads knows something of them at all
 _UNTOLD = 16  # rows. As many say about half of how frequent labels are
 _STEP = 1e-4  # in weights, to measure how fast the slope of the loss changes
 
@@ -36,6 +37,7 @@ def join(
     row_weights: Array | None = None,
     fixed: Array | None = None,
     leading: int | None = None,
+    odds: float = KNOWING,
     prior: Array | None = None,
 ) -> Joined:
     """Find the weights w_r ≥ 0 that minimise the negative log likelihood of Σ_r w_r · logits_r.
@@ -52,7 +54,8 @@ def join(
         fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
         leading: the number of a reader that has read far more than these rows. Before held-out rows, it counts about
             three times as much as each other one. The weights are means over two models, one of which leaves this
-            reader out. Each counts by how likely it is: Laplace's approximation (MacKay 1992, §2.3), odds of 4 to 1.
+            reader out. Each counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
+        odds: that the leading reader knows something of these rows, before they are seen.
         prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
             sum of several would hold them too often. They get one more weight. Its mean is such that the sum holds the
             share rows / (rows + 16) of them, once: few rows are a poor estimate of how frequent labels are. With
@@ -92,7 +95,7 @@ def join(
         leads = np.arange(readers) == leading
         weights, likely = fit(np.where(leads, _LEADING, _LED))
         others, without = fit(np.where(leads, 0, _LED))
-        weights = others + expit(np.log(_KNOWS) + likely - without) * (weights - others)
+        weights = others + expit(np.log(odds) + likely - without) * (weights - others)
     weights = weights.round(6)  # the digits beyond differ between machines
     found = tuple(map(float, weights))
     return Joined(weights=found[:readers], loss=round(loss(weights)[0], 6), prior=found[-1] if once else 0.0)

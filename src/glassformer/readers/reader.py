@@ -34,9 +34,6 @@ class Reader(ABC):
     weighed: ClassVar[bool] = True
     """Whether held-out rows weigh its scores. Otherwise they are added to the calibrated ones of others as they are."""
 
-    leads: ClassVar[bool] = False
-    """Whether it has read so much before that it counts more than others until held-out rows weigh it."""
-
     @abstractmethod
     def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width), which are logits, or numbers on the scale of training."""
@@ -131,11 +128,13 @@ class FittedReader(Generic[Kind]):
 
     Attributes:
         held_out: (rows of the folds, width), in the order of the folds.
+        odds: of a reader that has read far more than these rows: the odds that it knows something of them (see `join`).
     """
 
     reader: Kind
     held_out: FloatArray
     seconds: float
+    odds: float | None = None
 
 
 def fit_installed(name: str, rows: Rows, folds: Sequence[Fold]) -> FittedReader:

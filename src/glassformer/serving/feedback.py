@@ -17,7 +17,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status, Text, with_examples
+from glassformer.serving.shapes import BodyOfRequest, Label, Name, Refusal, Status, Text, with_examples
 from glassformer.serving.watching import note
 
 _LONGEST_LINE = 1 << 22  # bytes; a request has fewer
@@ -35,6 +35,9 @@ class FeedbackRequest(BodyOfRequest):
 
     text: Text
     label: Label | list[Label] = Field(description="The right label or number; a list if a text has several labels.")
+    group: Name | int | None = Field(
+        default=None, description="The group of the row, such as its customer, if the model was trained with groups."
+    )
     model: str | None = Field(default=None, description="The model that was asked. Default: the first one.")
 
 
@@ -125,11 +128,11 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
         text = model.read(body.text)
         service.limits.check_texts([text])
         model.target.check_right(body.label)
+        row = model.as_trained(body.text, body.label, body.group)
         note(request, model.name, [text])
         # Not `worker.answer`: the metrics count the texts of /predict.
         (answer,) = await unless_closed(request, service.worker.do(partial(model.answers, [text])))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         about = dict(zip(_ABOUT, (answer["prediction"], answer.get("confidence"), model.name, now), strict=True))
-        row = model.as_trained(body.text, body.label)
         await run_in_threadpool(file.add, row | {name: value for name, value in about.items() if name not in row})
         return {"status": "kept"}

@@ -10,22 +10,20 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field, ValidationError
 
 from glassformer import __version__
-from glassformer.data.encodings import half_of_pair
 from glassformer.data.inputs import Number
 from glassformer.data.wording import counted, label_cell
 from glassformer.errors import UsageError, brief, brief_value, quoted
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import ERRORS, Service, unless_closed
-from glassformer.serving.shapes import BodyOfRequest
+from glassformer.serving.shapes import BodyOfRequest, Name
 from glassformer.serving.watching import note
 
 _NUMPY = {
@@ -55,16 +53,10 @@ class Wanted(BodyOfRequest):
     parameters: dict[str, Any] = Field(default={})
 
 
-def _sendable(text: str) -> str:
-    if half_of_pair(text) is not None:
-        raise PydanticCustomError("half_of_pair", "It holds half of a surrogate pair, which is not a character")
-    return text
-
-
 class InferRequest(BodyOfRequest):
     """A tensor for each input of the model."""
 
-    id: Annotated[str, AfterValidator(_sendable)] | None = None
+    id: Name | None = None
     inputs: list[TensorSent] = Field(min_length=1, fail_fast=True)
     outputs: list[Wanted] = Field(default=[], fail_fast=True, description="Default: all outputs of the model.")
     parameters: dict[str, Any] = Field(default={})

@@ -127,12 +127,21 @@ class ServedModel:
             raise UsageError(f"the model {self.name} reads one text, not a row of several inputs; send a string")
         return given
 
-    def as_trained(self, given: str | Mapping[str, Any], label: Any) -> dict[str, Any]:
-        """Return what was given and its label as a row of its training table."""
+    def as_trained(self, given: str | Mapping[str, Any], label: Any, group: Any = None) -> dict[str, Any]:
+        """Return what was given, its label, and its group if it has one, as a row of its training table.
+
+        Raises:
+            UsageError: there is a group, and the model was trained without groups.
+        """
         config: Any = self.predictor.trained.config
-        column = config.made_of.data.label_column if self.exported else config.data.get("label_column")
+        about = config.made_of if self.exported else config.remembered
         row = {self.predictor.text_column or "text": given} if isinstance(given, str) else dict(given)
-        return row | {column or "label": label}
+        row |= {about.data.label_column or "label": label}
+        if group is None:
+            return row
+        if about.recipe.validation.group is None:
+            raise UsageError(f"the model {self.name} was trained without groups; leave out `group=`")
+        return row | {about.recipe.validation.group: group}
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""

@@ -2,8 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
+
+from glassformer.data.encodings import half_of_pair
 
 Label = str | int | float | bool
 
@@ -16,6 +18,14 @@ def _text_or_row(given: Any) -> Any:
     raise PydanticCustomError("no_text", "Input should be a valid string, or an object with a value for each input")
 
 
+def _whole(name: str) -> str:
+    if half_of_pair(name) is not None:
+        raise PydanticCustomError("half_of_pair", "It holds half of a surrogate pair, which is not a character")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_whole)]
+"""A string that is written or sent back as it is."""
 Text = Annotated[str | dict[str, str | int | float | bool | None], BeforeValidator(_text_or_row)]
 """A text; or for a model that reads several inputs a row with a value for each."""
 _ONLY_WITH_SEVERAL = Field(

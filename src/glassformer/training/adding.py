@@ -198,8 +198,6 @@ def check_can_grow(config: FolderConfig, name: str) -> None:
     """Raise `UsageError` if rows cannot be added to such a model."""
     if "teacher" in config.data:
         raise UsageError(f"`add=`: {name} learned from another model and not from labels. {_AGAIN}.")
-    if config.remembered.recipe.validation.group is not None:
-        raise UsageError(f"`add=`: {name} holds out whole groups, which new rows may belong to. {_AGAIN}.")
     if config.remembered.recipe.validation.time is not None:
         raise UsageError(f"`add=`: {name} holds out the latest rows, and new rows may be later. {_AGAIN}.")
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from glassformer.data.inputs import example_of
 from glassformer.models.build import parameter_count
 from glassformer.pages.html import written
-from glassformer.prediction.kept_texts import TEXTS_FILE
+from glassformer.prediction.folder_names import TEXTS_FILE
 from glassformer.prediction.model_folder import TrainedModel
 
 

@@ -18,6 +18,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, vectors_of_rows
 from glassformer.readers.encoder.training import VECTORS_FOLDER, fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of
+from glassformer.readers.joining import KNOWING, STRANGE
 from glassformer.readers.reader import FittedReader, Rows
 from glassformer.training.loop import Silent
 from glassformer.training.unfinished import content_of
@@ -57,8 +58,9 @@ def test_texts_that_the_tokenizer_does_not_know_are_told(encoder: TextEncoder) -
     for texts, told in ((TEXTS, False), (of_columns, False), (["все хорошо", "все плохо"] * 8, True)):
         observer = Memory()
         rows = rows_of(texts, LABELS)
-        fit_encoder(encoder, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
+        found = fit_encoder(encoder, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
         assert any("are unknown to the encoder" in message for message in observer.messages) == told
+        assert found.odds == (STRANGE if told else KNOWING)
 
 
 def test_an_encoder_that_we_exported_may_have_learned_the_rows(folder: Path, tmp_path: Path) -> None:

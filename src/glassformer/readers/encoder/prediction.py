@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -107,8 +106,6 @@ class EncoderReader(Reader):
         weights: (texts · dims, width) of the head.
         bias: (width,)
     """
-
-    leads: ClassVar = True
 
     encoder: TextEncoder
     weights: FloatArray

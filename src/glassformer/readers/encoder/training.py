@@ -24,6 +24,7 @@ from glassformer.models.text_encoder import TextEncoderConfig, build_text_encode
 from glassformer.readers.encoder.described import DescribedEncoder, read_described
 from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, texts_of, vectors_of_rows
 from glassformer.readers.encoder.training_tuned import Say, tuned
+from glassformer.readers.joining import KNOWING, STRANGE
 from glassformer.readers.linear import fit_head
 from glassformer.readers.reader import FittedReader, Fold, Rows
 from glassformer.training.initial_weights import checkpoint_folder, read_checkpoint, read_tensors
@@ -119,8 +120,8 @@ def fit_encoder(
             "glassformer trained this encoder: if it learned rows of this table, the accuracy below is too good; "
             "measure on rows that neither has seen"
         )
-    if (strange := _share_unknown(encoder, rows)) > _MOST_UNKNOWN:
-        say(f"{strange:.0%} of the tokens of these texts are unknown to the encoder; is it of another language?")
+    if strange := (unknown := _share_unknown(encoder, rows)) > _MOST_UNKNOWN:
+        say(f"{unknown:.0%} of the tokens of these texts are unknown to the encoder; is it of another language?")
     if tune:
         say(f"tuning the encoder {len(folds) + 1:,} times: without the rows of each fold, and on all rows")
         of_folds = [_tuned_vectors(encoder, rows, fold, tune, kept, say) for fold in folds]
@@ -129,7 +130,8 @@ def fit_encoder(
     encoder.model.cpu()
     head, scores = fit_head(vectors, rows, folds, of_folds, work)
     reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
-    return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began)
+    odds = STRANGE if strange else KNOWING
+    return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began, odds=odds)
 
 
 def _share_unknown(encoder: TextEncoder, rows: Rows) -> float:

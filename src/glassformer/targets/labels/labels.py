@@ -37,8 +37,8 @@ class OneLabel(Truth):
         return (SeveralLabels if table.multilabel else OneLabel)(table, separator, fold=fold)
 
     @classmethod
-    def in_memory(cls, texts: Iterable[str], labels: Iterable[Any]) -> Table:
-        return as_table(texts, labels)[0]
+    def in_memory(cls, texts: Iterable[str], labels: Iterable[Any], groups: Any) -> Table:
+        return as_table(texts, labels, groups=groups)[0]
 
     @cached_property
     def label_set(self) -> LabelSet:

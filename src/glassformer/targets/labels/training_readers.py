@@ -14,7 +14,7 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
-from glassformer.readers.joining import Joined, join, log_odds, open_rows
+from glassformer.readers.joining import KNOWING, Joined, join, log_odds, open_rows
 from glassformer.readers.label_loss import label_loss
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.training.preparation import Prepared
@@ -150,7 +150,7 @@ def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
 
 def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined:
     weighed = {name: each for name, each in scores.items() if name == TRANSFORMER or name in learned.weighed}
-    leaders = [name for name, each in learned.fitted.items() if each.reader.leads]
+    leaders = {name: each.odds for name, each in learned.fitted.items() if each.odds is not None}
     return join(
         [*weighed.values()],
         learned.truth,
@@ -158,6 +158,7 @@ def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined
         row_weights=learned.row_weights,
         fixed=learned.fixed,
         leading=next((place for place, name in enumerate(weighed) if name in leaders), None),
+        odds=next(iter(leaders.values()), KNOWING),
         prior=_prior(learned) if {*weighed} & {*_shiftable(learned)} else None,
     )
 

@@ -48,8 +48,8 @@ class NumberTruth(Truth):
     one_answer: ClassVar = "the mean"
 
     @classmethod
-    def in_memory(cls, texts: Iterable[str], labels: Iterable[Any]) -> Table:
-        return as_number_table(texts, labels)
+    def in_memory(cls, texts: Iterable[str], labels: Iterable[Any], groups: Any) -> Table:
+        return as_number_table(texts, labels, groups=groups)
 
     names: ClassVar = ()
 
