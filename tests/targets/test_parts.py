@@ -4,7 +4,10 @@ import inspect
 
 import pytest
 
+import glassformer.targets.labels.training_card as of_labels
+import glassformer.targets.number.training_card as of_a_number
 from glassformer.targets.parts import folder_of, part, part_of
+from glassformer.training.card import Said
 
 ASKED = {
     "audit": ("alone", "losses", "prepared", "right", "strata", "truth"),
@@ -30,6 +33,12 @@ def test_each_kind_of_answer_has_what_a_room_asks_for(room: str, name: str) -> N
         of_both = [inspect.signature(each).parameters.values() for each in (labels, number)]
         needed = [sum(each.default is each.empty for each in of_one) for of_one in of_both]
         assert room == "training" or needed[0] == needed[1], "they are called alike"
+
+
+def test_each_kind_of_answer_says_all_of_a_model() -> None:
+    of_kinds: list[Said] = [of_labels, of_a_number]  # mypy compares them
+    assert [each.COLUMN for each in of_kinds] == ["label", "number"]
+    assert [part(folder, "training_card") for folder in ("labels", "number")] == of_kinds
 
 
 def test_a_task_names_a_folder() -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from glassformer.data.table import Dropped, Table
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.adding import Beginning
+    from glassformer.training.card import Said
     from glassformer.training.initial_weights import InitialWeights
     from glassformer.training.preparation import Prepared
     from glassformer.training.processes import Processes
@@ -341,7 +342,7 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
     say(f"      glassformer evaluate {folder} TEST_TABLE")
 
 
-def _say_doubts(trained: TrainedModel, said: Any) -> None:
+def _say_doubts(trained: TrainedModel, said: Said) -> None:
     """Say which labels of held-out rows the model doubts, if any, and the command that checks the whole table."""
     from glassformer.data.table import row_list
     from glassformer.evaluation.doubtful_rows import labels_command

@@ -1,6 +1,6 @@
 """Write the model card, which says what a model is and is not, from the records of its run."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from glassformer.data.inputs import example_of
 from glassformer.models.build import parameter_count
@@ -9,9 +9,26 @@ from glassformer.prediction.folder_names import TEXTS_FILE
 from glassformer.prediction.model_folder import TrainedModel
 
 
-def said_of(trained: TrainedModel) -> Any:
-    """Return what the kind of answer says of a model: `targets/labels/training_card.py`, or that of a number."""
-    return trained.config.target.part("training_card")
+class Said(Protocol):
+    """What a kind of answer says of a model: `targets/labels/training_card.py`, or that of a number."""
+
+    KIND: str
+    COLUMN: str
+    LIMITS: str
+    DOUBTED: str
+
+    def answers(self, trained: TrainedModel) -> str: ...
+    def learned(self, trained: TrainedModel) -> str: ...
+    def readers(self, trained: TrainedModel) -> list[str]: ...
+    def measured(self, trained: TrainedModel) -> list[str]: ...
+    def figures(self, trained: TrainedModel) -> dict[str, Any]: ...
+    def in_short(self, trained: TrainedModel) -> str: ...
+
+
+def said_of(trained: TrainedModel) -> Said:
+    """Return what the kind of answer of a model says of it."""
+    said: Said = trained.config.target.part("training_card")
+    return said
 
 
 def model_card(trained: TrainedModel) -> str:
