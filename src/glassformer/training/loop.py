@@ -1,7 +1,4 @@
-"""The training loop: epochs of steps, with validation after each epoch. A `Task` says what is learned.
-
-The best weights are kept.
-"""
+"""The training loop: epochs of steps, each with validation. A `Task` says what is learned. The best weights stay."""
 
 import math
 import signal
@@ -323,8 +320,7 @@ class Trainer(Generic[Model]):
         if judged is None or self._is_better(judged, found["validation_loss"]):
             self.state.best_epoch = self.state.epoch
             self.best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
-        if judged is not None:
-            self.state.best_loss = min(judged, self.state.best_loss)
+        self.state.best_loss = min(self.state.best_loss, math.inf if judged is None else judged)
         row = {
             "epoch": float(self.state.epoch),
             "step": float(self.state.step),
