@@ -22,14 +22,14 @@ def plan(*vary: str, overrides: dict[str, Any] | None = None, seeds: int = 2, **
 def test_every_combination_the_last_key_fastest() -> None:
     found = plan("positions=none,rotary", "training.optimizer=adamw,muon", "n_layers=1,3", overrides={"model.d_ff": 48})
     assert [variant.name for variant in found.variants] == [
-        "positions=none · adamw · n_layers=1",
-        "positions=none · adamw · n_layers=3",
-        "positions=none · muon · n_layers=1",
-        "positions=none · muon · n_layers=3",
-        "rotary · adamw · n_layers=1",
-        "rotary · adamw · n_layers=3",
-        "rotary · muon · n_layers=1",
-        "rotary · muon · n_layers=3",
+        "positions=none · training.optimizer=adamw · n_layers=1",
+        "positions=none · training.optimizer=adamw · n_layers=3",
+        "positions=none · training.optimizer=muon · n_layers=1",
+        "positions=none · training.optimizer=muon · n_layers=3",
+        "positions=rotary · training.optimizer=adamw · n_layers=1",
+        "positions=rotary · training.optimizer=adamw · n_layers=3",
+        "positions=rotary · training.optimizer=muon · n_layers=1",
+        "positions=rotary · training.optimizer=muon · n_layers=3",
     ]
     last = found.variants[-1].recipe
     assert last.model.model_dump()["positions"] == "rotary"

@@ -257,7 +257,10 @@ def _given(option: str, text: str) -> str:
 
 
 def _name(settings: Mapping[str, Any]) -> str:
-    return " · ".join(value_name(key, value) for key, value in settings.items())
+    """Return the name of a variant: its value if a single key is varied, else all keys with their values."""
+    if len(settings) == 1:
+        return next(value_name(key, value) for key, value in settings.items())
+    return " · ".join(f"{key_name(key)}={_plain(value)}" for key, value in settings.items())
 
 
 def _plain(value: Any) -> str:
