@@ -175,3 +175,18 @@ def test_what_does_not_fit_the_vocabulary_is_refused_before_training(tmp_path: P
     one_hot = plan("embedding=learned,one-hot", recipe=str(recipe), overrides={"model.d_model": 2, "model.n_heads": 1})
     with pytest.raises(UsageError, match=r"the variant one-hot cannot be built"):
         check_buildable(one_hot.variants, cut)
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ("body=none,nofolder", "`vary='body=nofolder'`: there is no body nofolder;"),
+        ("body=none,hf:./nofolder", r"`vary='body=hf:./nofolder'`: no such folder"),
+        ('readers=[],["wordless"]', r"""`vary='readers=\["wordless"\]'`: .*wordless"""),
+        ("rules=none,nofile.txt", r"`vary='rules=nofile.txt'`: No such file"),
+    ],
+)
+def test_a_reader_that_does_not_exist_is_refused_before_training(vary: str, message: str) -> None:
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, ValidationConfig(), None)
+    with pytest.raises(UsageError, match=message):
+        check_buildable(plan(vary).variants, cut)
