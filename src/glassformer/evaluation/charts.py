@@ -22,7 +22,8 @@ _NARROWEST_NAMES, _WIDEST_NAMES = 60, 430
 
 def tick_text(value: float) -> str:
     """Format a tick like the numbers of the report: without a zero before the point."""
-    return f"{value:g}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:g}"
+    written = f"{value:g}".replace("-", "−")
+    return written.replace("0.", ".", 1) if abs(value) < 1 else written
 
 
 @dataclass(frozen=True, kw_only=True)
