@@ -13,6 +13,7 @@ from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.record import Estimate
+from glassformer.experiments.keeper import PACKAGE, source_digest
 from glassformer.experiments.variants import comparison as module
 from glassformer.experiments.variants.comparison import (
     RESULTS_FILE,
@@ -111,6 +112,7 @@ def test_what_is_written_reads_back(found: tuple[VariantComparison, Path, Notes]
     assert comparison.data.sha256 == fingerprint(opinions())
     assert comparison.varied == {"norm": ["rms", "layer"], "pooling": ["mean", "max"]}
     assert comparison.seeds == (0, 1)
+    assert comparison.versions["digest of the code"] == source_digest(PACKAGE)[:12]  # tells apart two checkouts
     assert comparison.budget == "4 steps"
     assert "each seed measures on its own rows" in comparison.covers
     assert any(note.startswith("2 seeds show only large differences") for note in comparison.notes)
