@@ -17,7 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 12, 44, 40
 WIDE = 760
 MOST_MARKED_POINTS = 40  # a curve of more points is drawn without marks
 _CHARACTER = 6.2  # the average width of a letter
-_NARROWEST_NAMES, _WIDEST_NAMES = 60, 430
+_NARROWEST_NAMES, _WIDEST_NAMES = 60, 470
 
 
 def tick_text(value: float) -> str:
