@@ -137,9 +137,9 @@ def test_heads_are_moved_through_with_the_keyboard(page: Page) -> None:
     expect(strongest).to_be_focused()
     page.keyboard.press("Home")
     expect(page.locator(HEADS).first).to_have_attribute("aria-pressed", "true")
-    assert re.fullmatch(r"Layer 1, head 1: [+−]\d\.\d\d", str(page.locator(HEADS).first.get_attribute("aria-label")))
+    assert re.fullmatch(r"Block 1, head 1: [+−]\d\.\d\d", str(page.locator(HEADS).first.get_attribute("aria-label")))
     page.keyboard.press("ArrowRight")
-    expect(said).to_contain_text("Layer 1, head 2")
+    expect(said).to_contain_text("Block 1, head 2")
     page.keyboard.press("ArrowRight")
     expect(page.locator(HEADS).nth(1)).to_be_focused()
     page.keyboard.press("Tab")
@@ -147,11 +147,11 @@ def test_heads_are_moved_through_with_the_keyboard(page: Page) -> None:
     expect(page.locator(LOOKED).nth(1)).to_be_focused()
     assert re.fullmatch(r"good \d+\.\d%", str(page.locator(LOOKED).nth(1).get_attribute("aria-label")))
     page.keyboard.press("Enter")
-    expect(said).to_contain_text("Layer 1, head 2, from “good”, looks at")
+    expect(said).to_contain_text("Block 1, head 2, from “good”, looks at")
     expect(page.locator(LOOKED).nth(1)).to_have_attribute("aria-pressed", "true")
     expect(page.locator(LOOKED).nth(1)).to_be_focused()
     page.keyboard.press("Enter")
-    expect(said).to_contain_text("Layer 1, head 2, over all words")
+    expect(said).to_contain_text("Block 1, head 2, over all words")
 
 
 def test_a_chosen_head_stays_chosen_when_words_are_dropped_or_typed(page: Page) -> None:

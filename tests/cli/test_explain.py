@@ -155,7 +155,7 @@ def test_words_that_occur_several_times_stand_together_in_a_long_text(reviews: T
 
 def test_heads_and_neighbours_quote_punctuation(attending: Trained) -> None:
     shown = glassformer("explain", attending.folder, "good, dull", "--heads").out
-    assert re.search(r"layer 1, head 1 .*',' \d+%", shown)
+    assert re.search(r"block 1, head 1 .*',' \d+%", shown)
 
 
 def test_the_methods_are_listed_in_the_help() -> None:
@@ -183,7 +183,7 @@ def test_extra_parts_are_shown(attending: Trained, tmp_path: Path) -> None:
     outcome = glassformer("explain", attending.folder, "good film and a dull play", *extra)
     assert outcome.code == 0
     assert "changed texts were answered" in outcome.out
-    assert re.search(r"layer 1, head \d +[+−]?\d", outcome.out)
+    assert re.search(r"block 1, head \d +[+−]?\d", outcome.out)
     assert "Nearest words in the embeddings:" in outcome.out
     for heading in ("What would turn the answer", "Head by head", "Do other methods agree?"):
         assert heading in page.read_text(encoding="utf-8")

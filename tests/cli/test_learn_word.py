@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.cli.learn_word import _near
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model, save_model
 from tests.cli.terminal import glassformer, misused
 from tests.prediction.language import trained_language_model
@@ -181,3 +182,11 @@ def test_a_model_that_answers_by_counting_is_warned_of(model: Path, reviews: Tra
     assert glassformer("learn-word", reviews.folder, *lesson, tmp_path / "a").err.startswith(warning)
     misused(glassformer("learn-word", reviews.folder, "good", *lesson[1:], tmp_path / "c"), warning)  # before the work
     assert warning not in glassformer("learn-word", model, "gran", "--definition", "aao", "--out", tmp_path / "b").err
+
+
+def test_words_that_are_all_equally_near_are_no_list() -> None:
+    assert _near([("good", 0.91), ("film", 0.905), ("bad", 0.9)]) == (
+        "none clearly: many are as near as the nearest (0.91)"
+    )
+    assert _near([("good", 0.91), ("film", 0.8)]) == "good 0.91  film 0.80"
+    assert _near([("good", 0.91)]) == "good 0.91"

@@ -87,6 +87,7 @@ def test_a_first_look_says_what_it_cuts(
     monkeypatch.setattr(runs, "train_model", short)
     said = glassformer("reproduce", "--quick", "--out", tmp_path)
     assert said.code == 0, said.err
+    assert said.err.startswith(f"a first look: {words.removesuffix(';').replace('400', '2')}\n")
     assert f"a first look only: {words.replace('400', '2')} for figures that you can rely on" in said.err
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.evaluation.charts import axis
+from glassformer.evaluation.charts import Dot, axis, interval_chart, tick_text
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.record import Estimate
@@ -288,3 +288,14 @@ def test_the_words_of_an_explained_error_are_coloured() -> None:
         error.model_copy(update={"reasons": reasons.model_copy(update={"rival": None})})
     )
     assert "coloured" not in errors_section(error.model_copy(update={"reasons": None}))
+
+
+def test_ticks_are_written_like_the_numbers_of_the_tables() -> None:
+    assert list(map(tick_text, (-0.03, 0.25, -2.5, 0.0))) == ["−.03", ".25", "−2.5", "0"]
+
+
+def test_a_name_of_four_settings_is_not_cut() -> None:
+    name = "positions=sinusoidal · norm=layer · feed_forward=relu · pooling=mean"
+    assert f">{name}</text>" in interval_chart(
+        "t", "x", [Dot(name=name, estimate=Estimate(value=0.5, low=0.4, high=0.6), style="first")]
+    )

@@ -172,7 +172,7 @@ def _show(found: VariantComparison, out: Path) -> None:
         )
     print_table(lines)
     show(f"\n{found.verdict}")
-    for key in found.keys:
+    for key in filter(lambda key: key.verdict, found.keys):
         show(f"{key.key}: {key.verdict}")
     show(f"Intervals include {found.covers}. Spread is the standard deviation over seeds; p is Holm-corrected.")
     show(f"\nreport: {out / 'report.html'}    figures: {out / 'results.json'}")

@@ -290,5 +290,5 @@ def _heads(found: Explanation) -> list[tuple[str, ...]]:
     for head in sorted(found.heads, key=lambda head: -abs(head.share))[:_HEADS_SHOWN]:
         seen = sorted(zip(head.attention, found.words, strict=True), key=lambda pair: -pair[0])[:_WORDS_OF_HEAD]
         looked_at = ", ".join(f"{in_list(word.word)} {attention:.0%}" for attention, word in seen)
-        lines.append((f"layer {head.layer}, head {head.head}", found.asked.written(head.share), looked_at))
+        lines.append((f"block {head.layer}, head {head.head}", found.asked.written(head.share), looked_at))
     return lines

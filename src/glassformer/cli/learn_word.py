@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from glassformer.words.new_words import Entry, Lesson
 
 _SHOWN = 10
+_APART = 0.02  # the cosines of the nearest words differ by less: the list tells nothing
 
 
 def learn_word(
@@ -163,12 +164,19 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
 def _show(lesson: Lesson[Learner]) -> None:
     """Show each new word with the known words nearest to it."""
     shown = lesson.words[:_SHOWN]
-    near = ["  ".join(f"{name} {cosine:.2f}" for name, cosine in learned.nearest) for learned in shown]
-    lines = [(learned.new.word, of_it) for learned, of_it in zip(shown, near, strict=True)]
+    lines = [(learned.new.word, _near(learned.nearest)) for learned in shown]
     of_what = "words" if lesson.trained.config.tokenizer.kind == "word" else "words, or what words begin with"
     print_table([("new word", f"nearest known {of_what}, by cosine"), *lines], others=str.ljust)
     if len(lesson.words) > _SHOWN:
         show(f"and {counted(len(lesson.words) - _SHOWN, 'word')} more (--json lists them)")
+
+
+def _near(nearest: Sequence[tuple[str, float]]) -> str:
+    """Return the nearest words, or say that they tell nothing."""
+    first, last = nearest[0][1], nearest[-1][1]
+    if len(nearest) > 1 and first - last < _APART:
+        return f"none clearly: many are as near as the nearest ({first:.2f})"
+    return "  ".join(f"{name} {cosine:.2f}" for name, cosine in nearest)
 
 
 def _listed(words: Sequence[str]) -> str:

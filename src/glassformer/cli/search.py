@@ -95,7 +95,9 @@ def _show_result(found: SearchResult, out: Path, following: str, *, json: bool) 
     else:
         _show(found)
         show(f"\ntrain: {following}")
-        show(f"page: {out / 'search.html'}    figures: {out / 'search.json'}    best settings: {out / 'recipe.toml'}")
+        which = "best settings" if found.recommended == "found" else "settings of the lowest loss"
+        recipe = f"{which if found.best else 'the recipe as it is'}: {out / 'recipe.toml'}"
+        show(f"page: {out / 'search.html'}    figures: {out / 'search.json'}    {recipe}")
     for note in found.notes:
         say(f"note: {note}")
 

@@ -17,12 +17,13 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 12, 44, 40
 WIDE = 760
 MOST_MARKED_POINTS = 40  # a curve of more points is drawn without marks
 _CHARACTER = 6.2  # the average width of a letter
-_NARROWEST_NAMES, _WIDEST_NAMES = 60, 300
+_NARROWEST_NAMES, _WIDEST_NAMES = 60, 470
 
 
 def tick_text(value: float) -> str:
     """Format a tick like the numbers of the report: without a zero before the point."""
-    return f"{value:g}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:g}"
+    written = f"{value:g}".replace("-", "−")
+    return written.replace("0.", ".", 1) if abs(value) < 1 else written
 
 
 @dataclass(frozen=True, kw_only=True)

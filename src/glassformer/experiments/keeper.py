@@ -40,7 +40,7 @@ def measured_here(device: str, command: str) -> dict[str, Any]:
     return {
         "device": device,
         "threads": torch.get_num_threads(),
-        "versions": versions(),
+        "versions": versions() | {"digest of the code": source_digest(PACKAGE)[:12]},
         "machine": Machine.here(),
         "command": command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

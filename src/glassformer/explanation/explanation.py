@@ -188,9 +188,10 @@ class Explanation:
         if found.score < FAITHFUL:
             return f"Do not rely on this explanation: {checked} only."
         if self.median_agreement < AGREEING:
+            median = f"{self.median_agreement:.2f}".replace("-", "−")
             return (
                 f"Do not rely on the order of the words in this explanation: {checked}, but other methods rank the "
-                f"words differently (median rank correlation {self.median_agreement:.2f})."
+                f"words differently (median rank correlation {median})."
             )
         return f"{trusted} can be trusted: {checked}. It says what moved the answer, which may be wrong."
 

@@ -30,6 +30,7 @@ from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.readers.rules.fitting import fit_rules
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import Saying
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared, rules_of
 from glassformer.training.unfinished import keep_held_out, kept_held_out
@@ -188,6 +189,19 @@ def check_body_exists(model: DesignConfig) -> None:
             check_body(body_folder(model.body))
         except UsageError as error:
             raise UsageError(f"`model.body={model.body}`: {error.message}") from error
+
+
+def check_readers(model: DesignConfig, saying: Saying) -> None:
+    """Raise what `learn_readers` would raise about the settings of the readers, before anything is learned."""
+    check_body_exists(model)
+    if "encoder" in model.beside:
+        body_of(model)
+    rules_of(model, saying)
+    for name in model.beside:
+        try:
+            kind_of_reader(name)
+        except UsageError as error:
+            raise UsageError(f"`model.readers={name}`: {error.message}") from error
 
 
 def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:

@@ -28,7 +28,7 @@ class World:
     """Trainings that take no time: the clock moves, and the loss is that of a function of the recipe."""
 
     def __init__(self, loss: Callable[[Job], float | None], slower: Callable[[Job], float]) -> None:
-        self.now, self.jobs = 0.0, list[Job]()
+        self.now, self.jobs, self.steps = 0.0, list[Job](), 0.0
         self._loss, self._slower = loss, slower
 
     def perf_counter(self) -> float:
@@ -45,7 +45,7 @@ class World:
         loss = self._loss(job)
         run = TrialRun(
             candidate=job.candidate, part=job.number, share=job.share, loss=loss, own_loss=own(job), figure=0.5,
-            parameters=7, seconds=took, failed="diverged" if loss is None else None,
+            parameters=7, seconds=took, steps_seconds=self.steps * took, failed="diverged" if loss is None else None,
         )  # fmt: skip
         keep(job.file(folder), run)
         return run
@@ -177,6 +177,20 @@ def test_too_little_time_is_said_with_the_time_that_is_needed(tmp_path: Path, wo
         run(tmp_path, made, minutes=1)
     minutes = int(error.value.message.split()[-2])
     assert len(run(tmp_path / "again", world(), minutes=minutes).candidates) >= 4
+
+
+def test_the_short_training_alone_may_show_that_the_time_is_too_short(
+    tmp_path: Path, world: Callable[..., World]
+) -> None:
+    made = world()
+    made.steps = 1.0
+    with pytest.raises(UsageError, match="`minutes=1` is too short: a trial takes about 10 seconds"):
+        run(tmp_path, made, minutes=1)
+    assert len(made.jobs) == 1
+    endless = world(slower=lambda _: 1000)
+    with pytest.raises(UsageError, match="`minutes=1` is too short: the first trainings alone take longer"):
+        run(tmp_path / "endless", endless, minutes=1)
+    assert endless.now < 70
 
 
 def test_warming_up_does_not_count_as_the_time_of_a_trial(tmp_path: Path, world: Callable[..., World]) -> None:

@@ -16,7 +16,7 @@ from glassformer.experiments.search.halving import Halving, Setup
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.rows import FOLDS
 from glassformer.experiments.search.trial import Job
-from glassformer.experiments.search.words import notes_on, verdict_on
+from glassformer.experiments.search.words import described, notes_on, verdict_on
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.targets.labels.experiments import PART as LABELS
 from glassformer.training.recipe import load_recipe
@@ -188,7 +188,9 @@ def test_the_verdict_says_what_to_train_with(name: str, whole: tuple[Path, Searc
         "figures": figures,
         "recommended": recommended, "best": 1, "choices": (choice,),
     }  # fmt: skip
-    assert words in verdict_on(whole[1].model_copy(update=changes))
+    found = whole[1].model_copy(update=changes)
+    assert words in verdict_on(found)
+    assert described(found).startswith("The best settings") == (recommended == "found")
 
 
 def test_the_longest_step_is_named_if_the_search_was_late(whole: tuple[Path, SearchResult]) -> None:
@@ -205,6 +207,7 @@ def test_if_nothing_was_better_the_verdict_says_so(whole: tuple[Path, SearchResu
     choice = whole[1].choices[0].model_copy(update={"settings": {}})
     said = verdict_on(whole[1].model_copy(update={"best": 0, "choices": (choice,)}))
     assert said.startswith("No trial was better than the recipe as it is: keep it. Its accuracy on 24 rows")
+    assert described(whole[1].model_copy(update={"best": 0})).startswith("The recipe as it is: no trial of ")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,20 @@ def test_a_small_space_is_searched_whole() -> None:
     assert found == {(0.1, 2), (0.1, 4), (0.3, 2), (0.3, 4)}
 
 
+def test_settings_that_make_one_model_are_tried_once() -> None:
+    """Without counting, `auto` is no body."""
+    recipe = load_recipe(None)
+    drawn = list(candidates(read_space(("counting=none,auto", "body=none,auto"), recipe), recipe))
+    assert len(drawn) == 3
+    assert len({each.recipe.model.beside for each in drawn}) == 3
+
+
+def test_a_name_says_which_setting_has_which_value() -> None:
+    recipe = load_recipe(None)
+    found = {each.name for each in candidates(read_space(("counting=tfidf,nb", "body=none,auto"), recipe), recipe)}
+    assert "counting=nb · body=none" in found
+
+
 def test_other_epochs_leave_the_limit_of_steps_as_it_is() -> None:
     recipe = load_recipe(None)
     for each in candidates(read_space(("training.epochs=2,8",), recipe), recipe):

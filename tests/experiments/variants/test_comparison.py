@@ -13,6 +13,7 @@ from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.record import Estimate
+from glassformer.experiments.keeper import PACKAGE, source_digest
 from glassformer.experiments.variants import comparison as module
 from glassformer.experiments.variants.comparison import (
     RESULTS_FILE,
@@ -41,7 +42,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[VariantComparison, 
 
 def test_every_variant_with_every_seed(found: tuple[VariantComparison, Path, Notes]) -> None:
     comparison, out, notes = found
-    names = ["rms · mean", "rms · max", "layer · mean", "layer · max"]
+    names = [
+        "norm=rms · pooling=mean",
+        "norm=rms · pooling=max",
+        "norm=layer · pooling=mean",
+        "norm=layer · pooling=max",
+    ]
     expected = [(name, seed) for seed in (0, 1) for name in names]
     assert notes.begun == [f"{name}, seed {seed}" for name, seed in expected]
     assert [(run.variant, run.seed, run.steps) for run in comparison.runs] == [(*each, 4) for each in expected]
@@ -72,7 +78,10 @@ def test_the_table_is_that_of_the_runs(found: tuple[VariantComparison, Path, Not
     by_name = {variant.name: variant.mean.value for variant in comparison.variants}
     norm, pooling = comparison.keys
     assert [value.mean.value for value in norm.values] == pytest.approx(
-        [(by_name[f"{norm} · mean"] + by_name[f"{norm} · max"]) / 2 for norm in ("rms", "layer")]
+        [
+            (by_name[f"norm={norm} · pooling=mean"] + by_name[f"norm={norm} · pooling=max"]) / 2
+            for norm in ("rms", "layer")
+        ]
     )
     assert pooling.values[0].effect.value == pytest.approx(-pooling.values[1].effect.value)
 
@@ -103,6 +112,7 @@ def test_what_is_written_reads_back(found: tuple[VariantComparison, Path, Notes]
     assert comparison.data.sha256 == fingerprint(opinions())
     assert comparison.varied == {"norm": ["rms", "layer"], "pooling": ["mean", "max"]}
     assert comparison.seeds == (0, 1)
+    assert comparison.versions["digest of the code"] == source_digest(PACKAGE)[:12]  # tells apart two checkouts
     assert comparison.budget == "4 steps"
     assert "each seed measures on its own rows" in comparison.covers
     assert any(note.startswith("2 seeds show only large differences") for note in comparison.notes)
@@ -116,7 +126,7 @@ def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[Vari
     seeded = variant.recipe.model_copy(update={"training": variant.recipe.training.model_copy(update={"seed": 1})})
     trained = train_model(cut.sources, seeded)
     kept = json.loads(run_file(out / RUNS_FOLDER, LABELS, seeded, "cpu", cut.identity).read_text())
-    assert kept["variant"] == "layer · mean"
+    assert kept["variant"] == "norm=layer · pooling=mean"
     assert kept["best_epoch"] == trained.metrics["best_epoch"]
     assert kept["mean"] == notes.done[6].mean
 
@@ -145,9 +155,9 @@ def test_more_values_and_seeds_reuse_what_is_there(tmp_path: Path) -> None:
     notes = Notes()
     found = compared(tmp_path, of=plan("norm=rms,none", "positions=rotary,none", seeds=3), watcher=notes)
     assert notes.plans[0][:2] == (12, 2)
-    assert {run.variant for run in found.runs if run.variant.startswith("rms")} == {
-        "rms · rotary",
-        "rms · positions=none",
+    assert {run.variant for run in found.runs if run.variant.startswith("norm=rms")} == {
+        "norm=rms · positions=rotary",
+        "norm=rms · positions=none",
     }
 
 
@@ -203,6 +213,18 @@ def test_runs_that_train_several_times_are_said(values: str, tmp_path: Path) -> 
     assert any(note.startswith("In 2 of 4 runs, the readers were cross-fitted: ") for note in found.notes)
 
 
+def test_settings_that_make_one_model_are_said_and_not_averaged(tmp_path: Path) -> None:
+    found = compared(tmp_path, of=plan("counting=none,tfidf", "body=none,auto"))
+    one = (
+        "counting=none · body=none and counting=none · body=auto gave the same answers in all runs: they are one model"
+    )
+    assert [note for note in found.notes if "one model" in note] == [f"{one}, which tells nothing about body."]
+    mean = {variant.name: variant.mean.value for variant in found.variants}
+    assert [value.mean.value for value in found.keys[1].values] == [
+        mean["counting=tfidf · body=none"], mean["counting=tfidf · body=auto"]
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("test", [None, opinions(26, source="test.csv")])
 def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_path: Path) -> None:
     rows = opinions(60).frame
@@ -239,27 +261,33 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
         [cut_rows(LABELS, Sources(train=opinions()), seed, ValidationConfig(), None) for seed in (0, 1)],
     )
 
-    def verdict(*right: str) -> str:
+    def compared_by(*right: str) -> VariantComparison:
         """Of variants that answer the first seed's rows and the second's as each string says."""
         values = [tuple(map(float, answers)) for answers in right]
         changed = [
             run.model_copy(update={"values": values[i % 4], "mean": sum(values[i % 4]) / 12})
             for i, run in enumerate(runs)
         ]
-        return module.comparison_of(plan(), changed, opinions(), cuts, same_rows=False, device="cpu").verdict
+        return module.comparison_of(plan(), changed, opinions(), cuts, same_rows=False, device="cpu")
+
+    def verdict(*right: str) -> str:
+        return compared_by(*right).verdict
 
     seven, six = "110110110001", "100000111110"
     assert verdict(seven, seven, seven, seven) == "All 4 variants have the same mean, .583."
     assert verdict(six, seven, six, seven) == (
-        "rms · max and layer · max share the highest mean, .583; none of the other 2 is worse beyond noise."
+        "norm=rms · pooling=max and norm=layer · pooling=max share the highest mean, .583; "
+        "none of the other 2 is worse beyond noise."
     )
     assert verdict(six, seven, six, six).startswith(
-        "rms · max has the highest mean, .583, but these runs show no clear"
+        "norm=rms · pooling=max has the highest mean, .583, but these runs show no clear"
     )
     assert verdict(six, six, six, six) == (
         "No variant is more accurate than a model that always gave the most frequent label, .500, so these runs "
         "compare nothing. More than 4 steps may teach them something."
     )
+    assert all(key.verdict for key in compared_by(six, seven, six, seven).keys)
+    assert not any(key.verdict for key in compared_by(six, six, six, six).keys)
     worst = found[0].variants[-1].behind_best
     assert worst is not None
     last = found[0].variants[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})

@@ -141,3 +141,14 @@ def test_noise_is_called_noise() -> None:
     )[0]
     assert not found.differences[0].beyond_noise
     assert found.verdict.startswith("no difference that these runs can show; the largest, layer over rms, is +.011 (−")
+
+
+def test_values_that_are_one_model_tell_nothing_about_their_setting() -> None:
+    rows = [shares([0.5 + luck, 0.5 + luck, 0.6 + luck, 0.7 + luck], 100) for luck in (0, 0.02)]
+    keys = [("counting", ["none", "auto"]), ("body", ["none", "auto"])]
+    counting, body = key_effects(outcomes(*rows), keys, [0, 0, 2, 3])
+    assert body.differences[0].difference.value == pytest.approx(0.1)
+    assert body.values[0].mean.value == pytest.approx(0.61)
+    assert counting.differences[0].difference.value == pytest.approx(0.15)
+    everywhere = key_effects(outcomes(*rows), keys, [0, 0, 2, 2])
+    assert everywhere[1].differences[0].difference.value == pytest.approx(0.05)

@@ -22,14 +22,14 @@ def plan(*vary: str, overrides: dict[str, Any] | None = None, seeds: int = 2, **
 def test_every_combination_the_last_key_fastest() -> None:
     found = plan("positions=none,rotary", "training.optimizer=adamw,muon", "n_layers=1,3", overrides={"model.d_ff": 48})
     assert [variant.name for variant in found.variants] == [
-        "positions=none · adamw · n_layers=1",
-        "positions=none · adamw · n_layers=3",
-        "positions=none · muon · n_layers=1",
-        "positions=none · muon · n_layers=3",
-        "rotary · adamw · n_layers=1",
-        "rotary · adamw · n_layers=3",
-        "rotary · muon · n_layers=1",
-        "rotary · muon · n_layers=3",
+        "positions=none · training.optimizer=adamw · n_layers=1",
+        "positions=none · training.optimizer=adamw · n_layers=3",
+        "positions=none · training.optimizer=muon · n_layers=1",
+        "positions=none · training.optimizer=muon · n_layers=3",
+        "positions=rotary · training.optimizer=adamw · n_layers=1",
+        "positions=rotary · training.optimizer=adamw · n_layers=3",
+        "positions=rotary · training.optimizer=muon · n_layers=1",
+        "positions=rotary · training.optimizer=muon · n_layers=3",
     ]
     last = found.variants[-1].recipe
     assert last.model.model_dump()["positions"] == "rotary"
@@ -175,3 +175,18 @@ def test_what_does_not_fit_the_vocabulary_is_refused_before_training(tmp_path: P
     one_hot = plan("embedding=learned,one-hot", recipe=str(recipe), overrides={"model.d_model": 2, "model.n_heads": 1})
     with pytest.raises(UsageError, match=r"the variant one-hot cannot be built"):
         check_buildable(one_hot.variants, cut)
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ("body=none,nofolder", "`vary='body=nofolder'`: there is no body nofolder;"),
+        ("body=none,hf:./nofolder", r"`vary='body=hf:./nofolder'`: no such folder"),
+        ('readers=[],["wordless"]', r"""`vary='readers=\["wordless"\]'`: .*wordless"""),
+        ("rules=none,nofile.txt", r"`vary='rules=nofile.txt'`: No such file"),
+    ],
+)
+def test_a_reader_that_does_not_exist_is_refused_before_training(vary: str, message: str) -> None:
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, ValidationConfig(), None)
+    with pytest.raises(UsageError, match=message):
+        check_buildable(plan(vary).variants, cut)

@@ -157,13 +157,16 @@ class Halving:
         """Train the recipe as it is in the first two rungs. Then measure it, which shows how long that takes.
 
         The first training is the short one, because it also warms up. The other one then shows how long a trial takes.
+        After each it is seen whether the time is long enough.
         """
         for rung in RUNGS[:2]:
-            run = self._run(first, 0, rung.share, deadline=math.inf)
-            if run is None or run.failed is not None:
-                why = "" if run is None else f": {run.failed}"
-                raise UsageError(f"the recipe as it is cannot be trained on a part of the rows{why}")
-        self._check_time()
+            run = self._run(first, 0, rung.share, deadline=self._clock.deadline(0.0))
+            if run is None:
+                minutes = self._clock.seconds / 60
+                raise UsageError(f"`minutes={minutes:g}` is too short: the first trainings alone take longer")
+            if run.failed is not None:
+                raise UsageError(f"the recipe as it is cannot be trained on a part of the rows: {run.failed}")
+            self._check_time()
         if self._setup.measure is not None:
             self._final = self._setup.measure(first).seconds / self._trial_seconds
             self._measured = True
@@ -192,7 +195,7 @@ class Halving:
     @property
     def _readers_seconds(self) -> float:
         """The time of fitting the readers beside the transformer, as the first trial of the recipe as it is did."""
-        return max(self._runs[0, 0, share].readers_seconds for share in (SHORT, 1.0))
+        return max(self._runs[0, 0, share].readers_seconds for share in (SHORT, 1.0) if (0, 0, share) in self._runs)
 
     def _plan_file(self, number: int) -> Path:
         return self._setup.folder / f"search-{self._setup.earlier + 1}-round-{number}.json"
@@ -347,6 +350,8 @@ class Halving:
 
     def _unit(self, number: int) -> float:
         """Return the seconds of a training of a candidate with all steps, without counting."""
+        if not number and (0, 0, 1.0) not in self._runs:  # its short training warmed up
+            return max(0.1, self._runs[0, 0, SHORT].steps_seconds / SHORT)
         runs = [self._runs.get((number, 0, share)) for share in (1.0, SHORT)]
         found = [(run.seconds - run.readers_seconds) / run.share for run in runs if run is not None]
         return max(0.1, min(found)) if found else _HEAVIER * self._unit(0)

@@ -33,7 +33,7 @@ from glassformer.experiments.search.result import Choice, Measured, SearchedData
 from glassformer.experiments.search.rows import FOLDS, all_rows, inner_parts, outer_cuts, units_of, usable_rows
 from glassformer.experiments.search.space import Candidate, read_space, value_in
 from glassformer.experiments.search.trial import FITTED, Answered, measure
-from glassformer.experiments.search.words import notes_on, verdict_on
+from glassformer.experiments.search.words import described, notes_on, verdict_on
 from glassformer.experiments.watching import Listener
 from glassformer.readers.folds import Rows
 from glassformer.targets.parts import part_of
@@ -249,14 +249,15 @@ def _result(
         verdict="",
         effects=setting_effects(space, trials),
         notes=(),
-        recipe=recipe_toml(last.choice.recipe, f"The best settings of a search on {table.source}."),
+        recipe="",
         seed=seed,
         **made,
     )
     if result.best and result.deciding.better and not any(figure.worse for figure in figures):
         result = result.model_copy(update={"recommended": "found"})
+    toml = recipe_toml(last.choice.recipe, described(result))
     notes = notes_on(result, judge.never_held_out(table, unseen), _steps(outcomes))
-    return result.model_copy(update={"verdict": verdict_on(result), "notes": notes})
+    return result.model_copy(update={"verdict": verdict_on(result), "notes": notes, "recipe": toml})
 
 
 def _steps(outcomes: Sequence[_Outcome]) -> list[tuple[float, str]]:

@@ -57,10 +57,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """The settings in words."""
-        named = (
-            value if isinstance(value, str) else f"{setting_name(key)}={value}" for key, value in self.settings.items()
-        )
-        return " · ".join(named) or DEFAULT
+        return " · ".join(f"{setting_name(key)}={value}" for key, value in self.settings.items()) or DEFAULT
 
 
 def read_space(over: Sequence[str], recipe: Recipe, given: Collection[str] = ()) -> dict[str, list[Any]]:
@@ -111,7 +108,7 @@ def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe) -> Iterator[C
     Combinations that do not make a recipe are left out.
     """
     yield Candidate(number=0, settings={}, recipe=recipe)
-    found = [recipe]
+    found = [_resolved(recipe)]
     for settings in _combinations(space, np.random.default_rng(recipe.training.seed)):
         changed = {key: value for key, value in settings.items() if value != value_in(recipe, key)}
         if "training.epochs" in changed and "training.enough_steps" not in changed:
@@ -120,10 +117,17 @@ def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe) -> Iterator[C
             made = with_settings(recipe, {key: value for key, value in changed.items() if value is not None})
         except UsageError:
             continue
-        if made not in found:
+        if (resolved := _resolved(made)) not in found:
             named = {key: value for key, value in changed.items() if key in space}
             yield Candidate(number=len(found), settings=named, recipe=made)
-            found.append(made)
+            found.append(resolved)
+
+
+def _resolved(recipe: Recipe) -> Recipe:
+    """Return the recipe with the body that a model gets: `auto` is none without counting."""
+    if "body" in recipe.model.beside or getattr(recipe.model, "body", "none") != "auto":
+        return recipe
+    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"body": "none"})})
 
 
 def setting_name(key: str) -> str:

@@ -36,6 +36,7 @@ class TrialRun(Record):
         loss, own_loss, figure: see `Rating`. None if the training failed.
         readers_seconds: the part of `seconds` that fitting the readers beside the transformer took. 0 if they were
             fitted before.
+        steps_seconds: the time from the end of the first step to that of the last one, so without warming up.
     """
 
     candidate: int
@@ -47,6 +48,7 @@ class TrialRun(Record):
     parameters: int
     seconds: float
     readers_seconds: float = 0.0
+    steps_seconds: float = 0.0
     failed: str | None = None
 
 
@@ -112,6 +114,7 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
         share=job.share,
         parameters=listener.parameters,
         seconds=round(time.perf_counter() - began, 2),
+        steps_seconds=round(listener.times[-1] - listener.times[0], 2) if listener.times else 0.0,
         failed=failed,
         **figures,
     )

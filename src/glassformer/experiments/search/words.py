@@ -47,6 +47,16 @@ def verdict_on(found: SearchResult) -> str:
     )
 
 
+def described(found: SearchResult) -> str:
+    """Describe the recipe that the search writes."""
+    on = f"a search on {found.data.source}"
+    if not found.best:
+        return f"The recipe as it is: no trial of {on} was better."
+    if found.recommended == "found":
+        return f"The best settings of {on}."
+    return f"The settings with the lowest loss in {on}. They are not clearly better than the recipe as it is."
+
+
 def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[float, str]]) -> tuple[str, ...]:
     """Return what a reader must know beside the figures.
 

@@ -152,12 +152,17 @@ def comparison_of(
         better=judge.better,
     )
     keys = key_effects(
-        outcomes, [(key_name(key), [value_name(key, value) for value in values]) for key, values in plan.keys.items()]
+        outcomes,
+        [(key_name(key), [value_name(key, value) for value in values]) for key, values in plan.keys.items()],
+        models_of(grid),
     )
     names = [variant.name for variant in plan.variants]
     pairs = keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.values, names))
     best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.mean for run in line[1]))[0]
     variants = _summaries(plan, grid, outcomes, best, {frozenset((pair.better, pair.worse)): pair for pair in pairs})
+    nothing = _learned_nothing(variants, cuts, plan.budget)
+    if nothing:
+        keys = tuple(key.model_copy(update={"verdict": ""}) for key in keys)
     measured_on = (
         f"{cuts[0].measured.source}, the same rows for all"
         if same_rows
@@ -182,12 +187,18 @@ def comparison_of(
         variants=variants,
         keys=keys,
         best=best,
-        verdict=_learned_nothing(variants, cuts, plan.budget) or _verdict(variants, best, judge.better),
+        verdict=nothing or _verdict(variants, best, judge.better),
         covers=_COVERS[same_rows or latest],
         notes=notes_on(plan, runs, table, judge, same_rows=same_rows),
         runs=tuple(run.model_copy(update={"values": ()}) for run in runs),
         **measured_here(device, command),
     )
+
+
+def models_of(grid: Sequence[Sequence[VariantRun]]) -> list[int]:
+    """Return the number of the first variant with the same answers in all runs, for each variant."""
+    answers = [tuple(run.answers for run in line) for line in grid]
+    return [answers.index(each) if all(each) else number for number, each in enumerate(answers)]
 
 
 def _estimate(plan: Plan, cut: Cut, left: int, device: str) -> float | None:
@@ -277,12 +288,30 @@ def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, judge: Judge,
         notes.append(
             f"{seeds} seeds show only large differences, because their intervals are wide. {FEW_SEEDS} seeds are usual."
         )
+    notes += _notes_on_equal(plan, runs)
     if diverged := sum(run.diverged for run in runs):
         each = "it" if diverged == 1 else "each"
         notes.append(f"{diverged} of {len(runs)} runs diverged; {each} counts as if it {judge.without_reading}.")
     if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
         notes.append("The runs used different versions or numbers of threads, so their times cannot be compared.")
     return tuple(notes)
+
+
+def _notes_on_equal(plan: Plan, runs: Sequence[VariantRun]) -> list[str]:
+    """Name the variants that are one model, and the settings that they differ in."""
+    models = models_of([runs[number :: len(plan.variants)] for number in range(len(plan.variants))])
+    notes = []
+    for model in sorted({number for number in models if models.count(number) > 1}):
+        same = [variant for variant, number in zip(plan.variants, models, strict=True) if number == model]
+        names = [variant.name for variant in same]
+        differ = [
+            key_name(key) for key, value in same[0].settings.items() if any(v.settings[key] != value for v in same)
+        ]
+        notes.append(
+            f"{', '.join(names[:-1])} and {names[-1]} gave the same answers in all runs: they are one model, which "
+            f"tells nothing about {' and '.join(differ)}."
+        )
+    return notes
 
 
 def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> list[str]:

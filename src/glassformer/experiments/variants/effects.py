@@ -39,7 +39,8 @@ class Difference(Record):
 
 
 class KeyEffect(Record):
-    """A varied key with each of its values and every pair of them."""
+    """A varied key with each of its values and every pair of them. `verdict` is empty if no variant learned
+    anything."""
 
     key: str
     values: tuple[ValueEffect, ...]
@@ -136,20 +137,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -> tuple[KeyEffect, ...]:
+def key_effects(
+    outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]], models: Sequence[int] = ()
+) -> tuple[KeyEffect, ...]:
     """Return the effect of each value of each key, averaged over the values of all other keys.
 
-    The differences of all keys are corrected together.
+    Combinations of the other keys with which two values are one model are left out, because the value has no effect
+    there by definition. If that would be all combinations, none is left out. The differences of all keys are corrected
+    together.
 
     Args:
         keys: each key with the names of its values. The variants are all combinations; the last key varies fastest.
+        models: a number for each variant. Variants with the same number are one model. Empty: all differ.
     """
     sizes = [len(values) for _, values in keys]
-    grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.values]
-    marginals = [
-        [grid.mean(axis=tuple(other for other in range(len(keys)) if other != number)) for grid in grids]
-        for number in range(len(keys))
-    ]
+    places = np.arange(math.prod(sizes)).reshape(sizes)
+    marginals = []
+    for number, size in enumerate(sizes):
+        columns = np.moveaxis(places, number, 0).reshape(size, -1)  # a column is a combination of the other keys
+        apart = [len({models[place] for place in column}) == size if models else True for column in columns.T]
+        kept = columns[:, apart] if any(apart) else columns
+        marginals.append([of_seed[kept].mean(axis=1) for of_seed in outcomes.values])
     found = [differences(outcomes, marginal, values) for marginal, (_, values) in zip(marginals, keys, strict=True)]
     corrected = iter(corrected_together([pair for of_key in found for pair in of_key]))
     effects = []

@@ -17,6 +17,7 @@ from glassformer.models.build import parameter_count
 from glassformer.models.model_config import SEEDS, ModelConfig
 from glassformer.targets.parts import part
 from glassformer.training.preparation import recipe_for_inputs
+from glassformer.training.readers import check_readers
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
 DEFAULT_STEPS = 1_000
@@ -194,19 +195,23 @@ def cut_rows(judge: Judge, sources: Sources, seed: int, validation: ValidationCo
 
 
 def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
-    """Refuse a variant whose model cannot be built for the vocabulary of its run.
+    """Refuse a variant whose model cannot be built for the vocabulary of its run, or that has no such readers.
 
     Raises:
-        UsageError: names the variant and says why.
+        UsageError: names the variant or the value and says why.
     """
     sizes: dict[str, tuple[int, int]] = {}
     failures: dict[str, str] = {}
     for variant in variants:
         recipe = variant.recipe
         key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
-        if key not in sizes:
-            prepared = part(cut.judge.kind, "training").prepare(cut.sources, recipe)
-            sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
+        try:
+            if key not in sizes:
+                prepared = part(cut.judge.kind, "training").prepare(cut.sources, recipe)
+                sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
+            check_readers(recipe.model, prepared.saying)
+        except UsageError as error:
+            raise _as_varied(error, variant) from error
         try:
             parameter_count(recipe_for_inputs(recipe, cut.sources, None).model, *sizes[key])
         except (ValueError, UsageError) as error:
@@ -214,6 +219,16 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
     if failures:
         name, why = next(iter(failures.items()))
         raise _cannot_be_built(name, why, len(failures), len(variants))
+
+
+def _as_varied(error: UsageError, variant: Variant) -> UsageError:
+    """Return an error about a setting as one about a value that is tried, if it is one."""
+    key, _, why = error.message.removeprefix("`").partition("=")
+    if key not in variant.settings:
+        return error
+    return UsageError(
+        f"{_given('vary', f'{key_name(key)}={_plain(variant.settings[key])}')}: {why.partition('`: ')[2]}"
+    )
 
 
 def read_choices(choices: Sequence[str], *, option: str, fixed: Mapping[str, str], what: str) -> dict[str, list[Any]]:
@@ -257,7 +272,10 @@ def _given(option: str, text: str) -> str:
 
 
 def _name(settings: Mapping[str, Any]) -> str:
-    return " · ".join(value_name(key, value) for key, value in settings.items())
+    """Return the name of a variant: its value if a single key is varied, else all keys with their values."""
+    if len(settings) == 1:
+        return next(value_name(key, value) for key, value in settings.items())
+    return " · ".join(f"{key_name(key)}={_plain(value)}" for key, value in settings.items())
 
 
 def _plain(value: Any) -> str:

@@ -1,8 +1,10 @@
 """One run of a comparison of variants. It is trained, measured, and kept as one small file."""
 
 import dataclasses
+import hashlib
 import statistics
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from glassformer.data.arrays import Array
 from glassformer.data.sources import Sources
 from glassformer.errors import UsageError
 from glassformer.evaluation.record import Record
@@ -27,7 +30,8 @@ _FIRST_TIMED = 2  # the first steps are slower
 
 
 class VariantRun(Record):
-    """One variant trained with one seed. Each measured row has one of `values` (see `Judge`); `mean` is their mean."""
+    """One variant trained with one seed. Each measured row has one of `values` (see `Judge`); `mean` is their mean.
+    `answers` is a digest of all figures of the rows. It is empty if the run diverged."""
 
     variant: str
     seed: int
@@ -45,6 +49,7 @@ class VariantRun(Record):
     threads: int
     versions: dict[str, str]
     created: str
+    answers: str = ""
 
 
 class ComparisonWatcher(Watcher, Protocol):
@@ -98,6 +103,7 @@ def run_variant(variant: Variant, recipe: Recipe, cut: Cut, file: Path, *, devic
         threads=torch.get_num_threads(),
         versions=versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        answers=_digest(rows) if trained else "",
     )
     keep(file, run)
     return run
@@ -116,6 +122,10 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     except (UsageError, NotANumberError):  # a rare label or a diverging variant; the full run handles both
         return None
     return (listener.times[-1] - listener.times[_FIRST_TIMED - 1]) / (_TIMED_STEPS - _FIRST_TIMED)
+
+
+def _digest(rows: Mapping[str, Array]) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(rows[key]).tobytes() for key in sorted(rows))).hexdigest()[:16]
 
 
 def _tokens_per_text(trained: TrainedModel, cut: Cut) -> float:

@@ -54,7 +54,7 @@ class Heads {
     const { unit, written } = wordingOf(this.state.reasons);
     this.cells = this.heads.map(({ layer, head, share }, number) => {
       const cell = el("button", {
-        type: "button", tabIndex: number === this.chosen ? 0 : -1, "aria-label": `Layer ${layer}, head ${head}: ${written(share)}`,
+        type: "button", tabIndex: number === this.chosen ? 0 : -1, "aria-label": `Block ${layer}, head ${head}: ${written(share)}`,
         onclick: () => this.choose(number),
       }, written(share));
       colour(cell, share / most);
@@ -63,7 +63,7 @@ class Heads {
     });
     const rows = [];
     for (let first = 0; first < this.cells.length; first += inRow) {
-      rows.push(el("tr", {}, el("th", { scope: "row" }, `layer ${this.heads[first].layer}`),
+      rows.push(el("tr", {}, el("th", { scope: "row" }, `block ${this.heads[first].layer}`),
         ...this.cells.slice(first, first + inRow).map((cell) => el("td", {}, cell))));
     }
     const names = this.heads.slice(0, inRow).map(({ head }) => el("th", { scope: "col" }, `head ${head}`));
@@ -111,12 +111,12 @@ class Heads {
       button.setAttribute("aria-label", `${this.words[number].word} ${share}`);
       button.setAttribute("aria-pressed", String(number === this.word));
     });
-    this.text.setAttribute("aria-label", `Where layer ${layer}, head ${head} looks. Arrow keys move, Enter looks from a word.`);
+    this.text.setAttribute("aria-label", `Where block ${layer}, head ${head} looks. Arrow keys move, Enter looks from a word.`);
     const order = attention.map((_, number) => number).filter((number) => attention[number] >= FEWEST)
       .sort((a, b) => attention[b] - attention[a]).slice(0, NAMED);
     const rest = 1 - attention.reduce((sum, share) => sum + share, 0);
     this.said.replaceChildren(
-      el("b", {}, `Layer ${layer}, head ${head}`),
+      el("b", {}, `Block ${layer}, head ${head}`),
       ...(this.word === null ? [", over all words,"] : [", from ", ...quoted(this.words[this.word].word), ","]), " looks at ",
       ...(order.length ? order.flatMap((number, place) =>
         [place ? ", " : "", ...quoted(this.words[number].word), ` ${percent(attention[number])}`]) : ["no word in particular"]),
