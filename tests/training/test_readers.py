@@ -41,6 +41,7 @@ from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_model
+from tests.checkpoints import write_checkpoint
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
 from tests.training.test_resume import figures
 
@@ -491,6 +492,22 @@ def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, steps: int, finis
     assert resumed.config.readers == whole.config.readers
     assert np.array_equal(Predictor(resumed).logits(NEW), Predictor(whole).logits(NEW))
     assert not (tmp_path / "out" / "checkpoint").exists()
+
+
+def test_a_resumed_run_knows_what_its_encoder_is_worth(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "encoder", "bert", "Model", num_hidden_layers=1)
+    recipe = resumable(2000)
+    body = {"body": f"hf:{tmp_path / 'encoder'}"}
+    recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=body)})
+    rows = Sources(train=opinions(60))
+    whole = train_model(rows, recipe)
+    for damaged in (False, True):
+        with pytest.raises(InterruptedTraining):
+            train_model(rows, recipe, out=tmp_path / "out", observer=interrupt_after(1), overwrite=True)
+        if damaged:
+            (tmp_path / "out" / "checkpoint" / "encoder" / "odds.json").unlink()
+        resumed = train_model(rows, recipe, out=tmp_path / "out", resume=True)
+        assert resumed.config.readers == whole.config.readers
 
 
 def test_other_groups_or_weights_cannot_resume(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ import torch
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.documents import Documents
+from glassformer.data.json_files import read_json
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
@@ -322,10 +324,11 @@ def _kept(work: Path, name: str, shape: tuple[int, int]) -> FittedReader | None:
     if found is None:
         return None
     try:
+        odds = read_json(work / _ODDS_FILE)
         reader = kind_of_reader(name).load(work)
     except GlassformerError:  # damaged: fit again
         return None
-    return FittedReader(reader=reader, held_out=found[0], seconds=found[1])
+    return FittedReader(reader=reader, held_out=found[0], seconds=found[1], odds=odds)
 
 
 def _keep(work: Path, fitted: FittedReader) -> None:
@@ -333,9 +336,11 @@ def _keep(work: Path, fitted: FittedReader) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     fitted.reader.save(work)
+    (work / _ODDS_FILE).write_text(json.dumps(fitted.odds), encoding="utf-8")
     keep_held_out(work, fitted.held_out, fitted.seconds)
 
 
+_ODDS_FILE = "odds.json"
 _MIN_COUNT = 2
 _SECONDS = 5  # between two messages
 
