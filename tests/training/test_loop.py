@@ -285,6 +285,16 @@ def test_if_other_readers_leave_no_difference_the_own_loss_decides(
     assert run.state.best_epoch == best
 
 
+def test_patience_is_with_the_loss_of_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = iter([1.0, 0.8, 0.7, 0.6])
+    monkeypatch.setattr(Classification, "validate", lambda *_: {"calibrated_loss": 0.4, "validation_loss": next(alone)})
+    memory = Memory()
+    run = trainer(config(epochs=4, patience=2), observer=memory)
+    assert len(run.run()) == 3
+    assert "the calibrated loss has not fallen since epoch 1" in memory.messages[-1]
+    assert run.state.best_epoch == 3
+
+
 def test_without_validation_the_last_weights_are_kept() -> None:
     last: list[dict[str, Tensor]] = []
     memory = Memory(after_epoch=lambda: last.append(weights(run)))

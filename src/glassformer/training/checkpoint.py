@@ -62,6 +62,12 @@ class RunState:
         if not all({"epoch", "train_loss"} <= row.keys() for row in self.history):
             raise ValueError("it holds epochs without figures")
 
+    @property
+    def last_fall(self) -> int:
+        """The last epoch in which the loss that judges epochs fell."""
+        losses = [row.get("calibrated_loss", row["validation_loss"]) for row in self.history]
+        return 1 + losses.index(min(losses))
+
     def metrics(self) -> dict[str, Any]:
         """Return what a model folder keeps of its training: the metrics of each epoch, and the best epoch."""
         best = next((row for row in self.history if row["epoch"] == self.best_epoch), {})

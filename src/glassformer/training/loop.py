@@ -185,7 +185,7 @@ class Trainer(Generic[Model]):
         if config.max_steps is not None or config.max_seconds is not None:
             return self._budget_spent()
         judged = bool(state.history) and "validation_loss" in state.history[-1]
-        return state.epoch >= config.epochs or (judged and state.epoch - state.best_epoch >= config.patience)
+        return state.epoch >= config.epochs or (judged and state.epoch - state.last_fall >= config.patience)
 
     def _budget_spent(self) -> bool:
         config, state = self.config, self.state
@@ -198,7 +198,7 @@ class Trainer(Generic[Model]):
             judged = "calibrated loss" if "calibrated_loss" in state.history[-1] else "validation loss"
             self.observer.on_message(
                 f"stopped early, after epoch {state.epoch} of at most {config.epochs}: the {judged} has not "
-                f"fallen since epoch {state.best_epoch} (`training.patience={config.patience}`)"
+                f"fallen since epoch {state.last_fall} (`training.patience={config.patience}`)"
             )
 
     def _epoch(self, stop: StopRequest) -> None:
