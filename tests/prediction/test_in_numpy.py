@@ -72,7 +72,9 @@ def test_weights_may_be_stored_in_fewer_bits(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours, array_logits_of(model)(*windows()), atol=2e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("change", [{"norm": "batch"}, {"head": "ordered"}, {"design": "vinh-mlp"}, {"d_ff": 25}])
+@pytest.mark.parametrize(
+    "change", [{"norm": "batch"}, {"head": "ordered"}, {"design": "vinh-mlp"}, {"d_ff": 25}, {"max_seq_len": 2048}]
+)
 def test_what_is_not_written_in_numpy_is_left_to_pytorch(change: dict[str, Any], tmp_path: Path) -> None:
     path = saved(filled(ModelConfig(**SIZES)), tmp_path)
     with pytest.raises(NotInNumpyError):

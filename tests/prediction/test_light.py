@@ -3,14 +3,16 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.exported import ExportedPredictor
-from glassformer.prediction.load_answering import load_answering
+from glassformer.prediction.load_answering import for_many, load_answering
 from glassformer.prediction.model_folder import save_model
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_explain import two_readers
@@ -83,7 +85,7 @@ def test_few_texts_are_answered_without_it(tmp_path: Path) -> None:
         ((TEXT,), "", False),
         (("--file", "texts.csv", "--text", "text"), "", False),
         ((), TEXT, False),
-        ((), f"{TEXT}\n" * 1_001, True),
+        ((), f"{TEXT}\n" * 2_100, True),
     ],
 )
 def test_predict_imports_pytorch_only_for_many_texts(
@@ -127,6 +129,32 @@ def test_a_reader_that_was_changed_is_refused(tmp_path: Path) -> None:
     counting.write_text(counting.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     with pytest.raises(GlassformerError, match="is not as it was written"):
         load_answering(folder, device="cpu", answers="many")
+
+
+def test_a_folder_that_changes_while_a_pipe_is_answered_changes_no_answer(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "model", transformer=0.7)
+    few = load_answering(folder, device="cpu", answers="few")
+    assert isinstance(for_many(few, folder, device="cpu"), Predictor)
+    whole = load_answering(folder, device="cpu")
+    assert for_many(whole, folder, device="cpu") is whole
+    other = two_readers()
+    save_model(folder, replace(other, config=other.config.model_copy(update={"created": "later"})), card="# Another")
+    assert for_many(few, folder, device="cpu") is few
+    rmtree(folder)
+    assert for_many(few, folder, device="cpu") is few
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("unsealed")
+def test_damaged_weights_end_in_the_error_alone(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "model", transformer=0.7)
+    stored = load_file(folder / "model.safetensors")
+    large = {name: tensor * (1e25 if "attention.in" in name else 1) for name, tensor in stored.items()}
+    save_file(large, folder / "model.safetensors")
+    light = load_answering(folder, device="cpu", answers="few")
+    assert isinstance(light, ExportedPredictor)
+    with pytest.raises(GlassformerError, match="damaged"):
+        light.answer([TEXT])
 
 
 def test_many_texts_are_answered_so_where_pytorch_is_not_installed(

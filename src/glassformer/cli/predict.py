@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
     from glassformer.targets.answers import Answers
 
-_FEW_BYTES, _FEW_TEXTS = 64 << 10, 1_000
-"""Of a table, and of a pipe, that are answered sooner without PyTorch: NumPy takes up to twice as long for a text."""
+_FEW, _PLAIN = 64 << 10, (".csv", ".tsv", ".jsonl")
+"""So many characters are answered sooner without PyTorch: NumPy takes up to twice as long for a text. Tables of other
+formats are compressed."""
 
 
 def predict(
@@ -105,17 +106,16 @@ def predict(
         predict_shards(model, table, out, by=by, overwrite=overwrite, json=run.json, **asked)
         return
     style: Style = "json" if run.json else "jsonl" if jsonl else "plain"
-    from glassformer.prediction.load_answering import is_for_few, load_answering
+    from glassformer.prediction.load_answering import for_many, load_answering
 
-    load = partial(load_answering, model, device=run.device)
-    few = table is None or (table.is_file() and table.stat().st_size <= _FEW_BYTES)
-    predictor = load(answers="few" if few else "many")
+    few = table is None or (table.suffix in _PLAIN and table.is_file() and table.stat().st_size <= _FEW)
+    predictor = load_answering(model, device=run.device, answers="few" if few else "many")
     if top_k is not None:
         predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)
     asked = {} if below is None else {"review_below": below}
     if table is None:
-        many = partial(load, answers="many") if is_for_few(predictor) else None
+        many = partial(for_many, predictor, model, device=run.device)
         _answer_texts(predictor, texts, top_k, style, asked, many=many)
     else:
         _answer_file(predictor, table, out, text, style, asked, safe_csv=safe_csv)
@@ -181,23 +181,24 @@ def _answer_texts(
     style: Style,
     asked: dict[str, Any],
     *,
-    many: Callable[[], Answering] | None,
+    many: Callable[[], Answering],
 ) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive.
 
     Args:
-        many: loads what answers the rest of many texts. None: the predictor does.
+        many: returns what answers the rest of many texts.
     """
     from glassformer.data.inputs import shown
 
     batches = text_batches(texts)
     told, pace, misread = _Told("text"), Pace("texts"), Misread("text")
+    left = _FEW  # characters for the predictor
     doing("")  # show nothing while a pipe is silent
     with write_lines(style) as write:
         for batch in batches:
             pace.begin()
-            if many is not None and told.rows + len(batch) > _FEW_TEXTS:
-                predictor, many = many(), None
+            if left >= 0 > (left := left - sum(map(len, batch))):
+                predictor = many()
             rows, composed = given_rows(predictor, batch, misread)
             answers = predictor.answer(composed, on_progress=pace.on_progress, **asked)
             if style == "plain":

@@ -18,6 +18,7 @@ from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
 
 _DESIGNS: Mapping[str, type[ModelConfig]] = {"classifier": ModelConfig, "several-texts": SeveralTextsConfig}
 _SUPPORTED = {"embedding": {"learned"}, "norm": {"rms", "layer"}, "head": {"classes"}}
+_LONGEST = 1024  # tokens: the weights of attention are stored, for all pairs of them
 _SPECIAL = 3  # the first token that is a word (see `layers/embeddings.py`)
 _WAVES = 0.02  # the amplitude of sinusoidal positions (see `models/bricks.py`)
 
@@ -49,10 +50,11 @@ class NumpyClassifier:
         if (design := _DESIGNS.get(settings.get("design", "classifier"))) is None:
             raise NotInNumpyError
         config = design.model_validate(settings)
-        if any(getattr(config, name) not in known for name, known in _SUPPORTED.items()):
+        supported = all(getattr(config, name) in known for name, known in _SUPPORTED.items())
+        if not supported or config.max_seq_len > _LONGEST:
             raise NotInNumpyError
         try:
-            with safe_open(path, framework="np") as file:
+            with np.errstate(over="ignore"), safe_open(path, framework="np") as file:
                 stored = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
                 found = {name: tuple(each.get_shape()) for name, each in stored.items()}
                 types = {each.get_dtype() for each in stored.values()}
@@ -65,6 +67,7 @@ class NumpyClassifier:
             raise NotInNumpyError
         return cls(config, vocab_size, weights)
 
+    @np.errstate(all="ignore")  # damaged weights overflow, and the answer says so
     def __call__(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         hidden = self._positions(self._embedding(token_ids))
         for number in range(self.config.n_layers):

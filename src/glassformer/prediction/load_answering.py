@@ -27,6 +27,8 @@ from glassformer.prediction.reader_files import read_readers
 from glassformer.prediction.shipped import shown
 from glassformer.readers.counting.unlike import Seen
 
+_WEIGHTS = "model.safetensors"
+
 
 def load_answering(folder: Path, *, device: str, answers: Literal["few", "many"] | None = None) -> Answering:
     """Return what answers with the model in a folder. An exported model computes on the CPU, whatever the device.
@@ -54,10 +56,17 @@ def load_answering(folder: Path, *, device: str, answers: Literal["few", "many"]
     return Predictor.load(folder, device=choose_device(device))
 
 
-def is_for_few(answering: Answering) -> bool:
-    """Whether PyTorch would answer many texts faster."""
-    trained = answering.trained
-    return isinstance(trained, Exported) and isinstance(trained.transformer, NumpyClassifier)
+def for_many(few: Answering, folder: Path, *, device: str) -> Answering:
+    """Return what answers many texts faster than `few`. It is `few` if the folder has changed since, or is gone."""
+    trained = few.trained
+    if not (isinstance(trained, Exported) and isinstance(trained.transformer, NumpyClassifier)):
+        return few
+    try:
+        many = load_answering(folder, device=device, answers="many")
+        same = read_json(folder / "config.json")["created"] == trained.config.made_of.created
+    except (GlassformerError, KeyError, TypeError):
+        return few
+    return many if same else few
 
 
 def load_once(folder: Path, device: str) -> Answering:
@@ -81,9 +90,6 @@ def _refuse(folder: Path) -> NoReturn:
     )
 
 
-_WEIGHTS = "model.safetensors"
-
-
 def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
     """Return what answers without PyTorch, as an exported model of the folder would.
 
@@ -99,7 +105,9 @@ def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
         exported = Exported(
             config=config,
             tokenizer=read_tokenizer(folder, config.vocab_size),
-            transformer=None if silent else _in_numpy(folder, raw["model"], config),
+            transformer=None
+            if silent
+            else NumpyClassifier.load(folder / _WEIGHTS, raw["model"], config.vocab_size, config.n_classes),
             readers=read_readers(folder, config),
             seen=None if config.unlike is None else Seen.load(folder, config.unlike),
         )
@@ -107,10 +115,6 @@ def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
     except (GlassformerError, NotInNumpyError, ValidationError, KeyError, TypeError, AttributeError):
         return None
     return ExportedPredictor(exported)
-
-
-def _in_numpy(folder: Path, settings: Any, config: ExportedConfig) -> NumpyClassifier:
-    return NumpyClassifier.load(folder / _WEIGHTS, settings, config.vocab_size, config.n_classes)
 
 
 def _config(raw: Any, folder: Path) -> ExportedConfig | None:
@@ -124,7 +128,7 @@ def _config(raw: Any, folder: Path) -> ExportedConfig | None:
         text_column=rows["text_column"] if rows.get("read_as") else None,
         held_out_answers=metrics.get("held_out_answers"),
         held_out=metrics.get("held_out"),
-        made_of=MadeOf(),
+        made_of=MadeOf(created=raw.get("created", "")),
         checked={},
         **{name: raw[name] for name in AnsweringConfig.model_fields if name in raw},
     )
