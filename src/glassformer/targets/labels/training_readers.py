@@ -150,15 +150,16 @@ def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
 
 def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined:
     weighed = {name: each for name, each in scores.items() if name == TRANSFORMER or name in learned.weighed}
-    leaders = {name: each.odds for name, each in learned.fitted.items() if each.odds is not None}
+    odds = {name: each.odds for name, each in learned.fitted.items() if each.odds is not None}
+    leading = next((name for name in weighed if name in odds), None)
     return join(
         [*weighed.values()],
         learned.truth,
         multilabel=learned.truth.ndim == 2,
         row_weights=learned.row_weights,
         fixed=learned.fixed,
-        leading=next((place for place, name in enumerate(weighed) if name in leaders), None),
-        odds=next(iter(leaders.values()), KNOWING),
+        leading=None if leading is None else [*weighed].index(leading),
+        odds=KNOWING if leading is None else odds[leading],
         prior=_prior(learned) if {*weighed} & {*_shiftable(learned)} else None,
     )
 
