@@ -348,7 +348,7 @@ def test_a_class_that_is_more_missed_than_found_is_named(reviews: Trained, tmp_p
     assert f"More missed than found: {NEGATIVE!r} in 30 of 30 texts, {POSITIVE!r} in 15 of 15 texts." in said.out
     command = f"glassformer costs {reviews.folder} '{POSITIVE}=10'"
     assert f"Label more texts of {POSITIVE!r}: it was found in 0 of 15." in said.out
-    assert f"measure again. `{command}`" in said.out
+    assert f"(here 10 times), then measure again: `{command}`" in said.out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"<code>{command}</code>" in html.unescape(page)
     assert "More missed than found: " in page.partition("<nav")[0]
