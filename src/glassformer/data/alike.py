@@ -47,9 +47,9 @@ def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series, 
             if named or kind != "whole numbers" or is_named_as_id(name):
                 counts = rows["value"].value_counts()["count"]
                 if _look_like_groups(rows, counts, named=named):
-                    among = f"{rows.height:,}" if whole else f"the first {sample.height:,}"
+                    among = f"{rows.height:,} rows" if whole else f"the first {sample.height:,} rows"
                     return (
-                        f"rows share values of the column {quoted(name)} ({len(counts):,} in {among} rows): if "
+                        f"rows share values of the column {quoted(name)} ({len(counts):,} in {among}): if "
                         f"rows of one are alike, figures may be too good; `group={name!r}` holds them out together"
                     )
     return None
