@@ -95,6 +95,7 @@ def test_the_report_measures_what_a_row_costs(model: Path, reviews: Trained) -> 
         ([f"{POSITIVE}=-3"], f"error: {POSITIVE}=-3: the cost '-3' is no number from 0 on"),
         ([f"{POSITIVE}=1", f"{POSITIVE}=2"], "there is another cost for"),
         (["no.csv"], "No such file"),
+        (["--", "-1=10"], "there is no label '-1'"),
         (["--remove", f"{POSITIVE}=1"], "--remove leaves no costs"),
     ],
 )

@@ -345,10 +345,13 @@ def test_rows_that_were_left_out_are_not_counted_as_the_whole_table(reviews: Tra
 def test_a_class_that_is_more_missed_than_found_is_named(reviews: Trained, tmp_path: Path) -> None:
     turned = [(text, NEGATIVE if label == POSITIVE else POSITIVE) for text, label in UNSEEN_ROWS * 3]
     said = glassformer("evaluate", reviews.folder, write_csv(tmp_path / "turned.csv", turned), "--out", tmp_path)
-    assert f"More missed than found: {NEGATIVE!r} in 30 of 30 texts, {POSITIVE!r} in 15 of 15 texts." in said.out
+    assert (
+        f"More missed than found: {NEGATIVE!r} (30 of 30 texts missed), {POSITIVE!r} (15 of 15 texts missed)."
+        in said.out
+    )
     command = f"glassformer costs {reviews.folder} '{POSITIVE}=10'"
     assert f"Label more texts of {POSITIVE!r}: it was found in 0 of 15." in said.out
-    assert f"measure again. `{command}`" in said.out
+    assert f"(here 10 times), then measure again: `{command}`" in said.out
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"<code>{command}</code>" in html.unescape(page)
     assert "More missed than found: " in page.partition("<nav")[0]

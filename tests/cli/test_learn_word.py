@@ -186,7 +186,8 @@ def test_a_model_that_answers_by_counting_is_warned_of(model: Path, reviews: Tra
 
 def test_words_that_are_all_equally_near_are_no_list() -> None:
     assert _near([("good", 0.91), ("film", 0.905), ("bad", 0.9)]) == (
-        "none clearly: many are as near as the nearest (0.91)"
+        "none clearly: the 3 nearest lie within 0.02 of each other (0.91)"
     )
     assert _near([("good", 0.91), ("film", 0.8)]) == "good 0.91  film 0.80"
     assert _near([("good", 0.91)]) == "good 0.91"
+    assert _near([]) == "none"

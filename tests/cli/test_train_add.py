@@ -151,7 +151,7 @@ def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:
     out = tmp_path / "m"
     columns = write_csv(tmp_path / "columns.csv", [("2026-01-02", "2026-03-04")] * 9, header=("begun", "ended"))
     misused(add(reviews, columns, out), "has no columns", "which the model was trained with")
-    misused(add(reviews, reviews.table, out), "no row is new")
+    misused(add(reviews, reviews.table, out), "no row is left to learn from")
     unlabelled = write_csv(tmp_path / "new.csv", [(f"a middling film {n}",) for n in range(9)], header=("text",))
     refusal = add(reviews, unlabelled, out)
     misused(refusal, "new.csv has no column 'label'", "learned its labels", "`glassformer predict` answers")

@@ -74,7 +74,7 @@ def test_rows_that_were_learned_or_are_held_out_are_not_new() -> None:
         ("duplicate of a validation text, in new.csv", (3,)),
         ("duplicate of a test text, in new.csv", (4,)),
     }
-    with pytest.raises(UsageError, match=r"new\.csv: no row is new"):
+    with pytest.raises(UsageError, match=r"new\.csv: no row is left to learn from"):
         added(new=OLD[:4] + HELD_OUT)
 
 
@@ -101,7 +101,7 @@ def test_new_rows_of_a_group_are_on_its_side_and_no_new_group_is_split() -> None
     assert found.train.frame.height + found.validation.frame.height == 20 + 2 + 36 - 1
     alone = with_added(before, of_people([("one more", "c")], [None], "new.csv"), fraction=0.1, seed=0, test=None)
     assert alone.train.frame["text"].to_list()[20:] == ["one more"]
-    with pytest.raises(UsageError, match=r"new\.csv: no row is new"):
+    with pytest.raises(UsageError, match="or they are held out, such as all rows of held-out groups"):
         with_added(before, of_people([("one more", "c")], ["held out"], "new.csv"), fraction=0.1, seed=0, test=None)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from glassformer.data import table as table_module
 from glassformer.data.alike import shared_values
 from glassformer.data.splits import ValidationConfig, make_splits
 from glassformer.data.table import read_table
@@ -47,7 +48,7 @@ def test_categories_dates_and_ids_are_no_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["customer", "customer_id", "userName", "review author", "id_cliente", "Kundennummer", "客户"]
+    "name", ["customer", "customer_id", "userName", "review author id", "id_cliente", "Kundennummer", "客户"]
 )
 def test_people_are_known_by_their_name(name: str) -> None:
     person = np.arange(ROWS) // 10
@@ -57,12 +58,19 @@ def test_people_are_known_by_their_name(name: str) -> None:
     assert not found(named(np.arange(ROWS)), CHANCE, name)
 
 
+@pytest.mark.parametrize("name", ["age of author", "rating_by_user", "starsUser", "review author"])
+def test_a_whole_number_that_is_told_of_a_person_is_none(name: str) -> None:
+    told = np.arange(ROWS) // 10
+    assert not found(told, CHANCE, name)
+    assert found(named(told), CHANCE, name)
+
+
 @pytest.mark.parametrize("name", ["customer type", "user_age", "authority", "patience"])
 def test_what_is_said_of_people_is_no_person(name: str) -> None:
     assert not found(np.arange(ROWS) // 10, CHANCE, name)
 
 
-def test_train_says_it_unless_rows_are_held_out_in_another_way(tmp_path: Path) -> None:
+def test_train_says_it_unless_rows_are_held_out_in_another_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pl.DataFrame({"text": [f"text {row}" for row in range(ROWS)], "label": LABELS, "customer": named(FILM)})
     table.write_csv(tmp_path / "t.csv")
     said = glassformer("train", tmp_path / "t.csv", "--out", tmp_path / "m", *QUICK, "--set", "training.epochs=0")
@@ -73,5 +81,9 @@ def test_train_says_it_unless_rows_are_held_out_in_another_way(tmp_path: Path) -
     read = read_table(tmp_path / "t.csv", time=None)
     assert read.shared in make_splits(read, ValidationConfig(), seed=0).notes
     assert read.shared not in make_splits(read, ValidationConfig(fraction=0), seed=0).notes
+    monkeypatch.setattr(table_module, "ROWS_PER_BATCH", ROWS // 2)
+    first = f"({len(set(FILM[: ROWS // 2]))} in the first {ROWS // 2} rows)"
+    assert first in str(read_table(tmp_path / "t.csv", time=None).shared)
+    monkeypatch.undo()
     assert read_table(tmp_path / "t.csv", time=None, group="customer").shared is None
     assert read_table(tmp_path / "t.csv").shared is None, "nothing is learned"

@@ -170,7 +170,7 @@ def test_unlabelled_texts_are_read_again_by_what_is_learned_again(held_out: bool
         (NEW, [7] * 8, 1, r"the labels are of several types \(int, str\)"),
         (NEW, [["m"]] * 8, 1, r"labels\[0\] is \['m'\], and this model gives one label"),
         ([" "], ["m"], 1, "there is no text to add"),
-        (TEXTS, LABELS, 1, "no row is new"),
+        (TEXTS, LABELS, 1, "no row is left to learn from"),
         ([7], ["m"], 1, r"texts\[0\] is 7"),
     ],
 )

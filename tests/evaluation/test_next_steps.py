@@ -117,6 +117,7 @@ def test_a_rare_class_that_is_missed_is_to_be_labelled_or_to_cost_more() -> None
     assert step.text.startswith("Label more texts of 'it depends': it was found in 4 of 20. If a miss is worse")
     assert step.command == "glassformer costs 'runs/my reviews' 'it depends=10'"
     assert step.on_one_line == f"{step.text} `{step.command}`"
+    assert step.text.endswith(" is worse than a false alarm, say by how much (here 10 times), then measure again:")
     with_costs = sample_evaluation(costs=(CostRow(truth="positive", cost=3),))
     [step] = [
         each
@@ -124,6 +125,18 @@ def test_a_rare_class_that_is_missed_is_to_be_labelled_or_to_cost_more() -> None
         if each.section == "classes"
     ]
     assert (step.text, step.command) == ("Label more texts of 'it depends': it was found in 4 of 20.", None)
+
+
+def test_a_label_that_begins_with_a_minus_is_no_option() -> None:
+    evaluation = with_recalls(sample_evaluation(), (0.9, 250), (0.9, 30), (0.2, 20))
+    classes = [each.model_copy(update={"name": f"-{each.name}"}) for each in evaluation.metrics.per_class]
+    metrics = evaluation.metrics.model_copy(update={"per_class": tuple(classes)})
+    commands = [
+        each.command
+        for each in steps_of(evaluation.model_copy(update={"metrics": metrics}))
+        if each.section == "classes"
+    ]
+    assert commands == ["glassformer costs 'runs/my reviews' -- '-it depends=10'"]
 
 
 @pytest.mark.parametrize("found", [

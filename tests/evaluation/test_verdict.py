@@ -70,7 +70,7 @@ def test_macro_f1_that_points_the_other_way_is_said() -> None:
 
 
 @pytest.mark.parametrize(("recall", "support", "said"), [
-    (0.2, 40, "More missed than found: 'rare' in 32 of 40 texts."), (0.5, 40, None), (0.0, 9, None),
+    (0.2, 40, "More missed than found: 'rare' (32 of 40 texts missed)."), (0.5, 40, None), (0.0, 9, None),
 ])  # fmt: skip
 def test_a_class_that_is_more_missed_than_found(recall: float, support: int, said: str | None) -> None:
     metrics = sample_evaluation().metrics

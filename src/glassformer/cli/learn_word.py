@@ -173,10 +173,10 @@ def _show(lesson: Lesson[Learner]) -> None:
 
 def _near(nearest: Sequence[tuple[str, float]]) -> str:
     """Return the nearest words, or say that they tell nothing."""
-    first, last = nearest[0][1], nearest[-1][1]
-    if len(nearest) > 1 and first - last < _APART:
-        return f"none clearly: many are as near as the nearest ({first:.2f})"
-    return "  ".join(f"{name} {cosine:.2f}" for name, cosine in nearest)
+    if len(nearest) > 1 and nearest[0][1] - nearest[-1][1] < _APART:
+        within = f"within {_APART:.2f} of each other ({nearest[0][1]:.2f})"
+        return f"none clearly: the {len(nearest):,} nearest lie {within}"
+    return "  ".join(f"{name} {cosine:.2f}" for name, cosine in nearest) or "none"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ _PEOPLE = (
     *("khach_hang", "nguoi_dung", "tac_gia", "客户", "用户", "作者", "患者"),  # Vietnamese and Chinese
 )
 _OF_PEOPLE = re.compile(
-    rf"(^|_)({'|'.join(_PEOPLE)})[ns]?(_?(id|name|nr|no|number|nummer|key|code|handle|email|uuid))?$"
+    rf"(^|_)({'|'.join(_PEOPLE)})[ns]?(?P<key>_?(id|name|nr|no|number|nummer|key|code|handle|email|uuid))?$"
 )
 _FEWEST_PEOPLE, _FEWEST_VALUES = 10, 20
 _SHARED_BY_PEOPLE, _SHARED = 0.2, 0.5  # of the rows have a value that others have too
@@ -27,7 +27,7 @@ _SINGLE = 0.02  # of the rows have a value of their own, so that new rows will h
 _ALIKE, _SAME = 0.2, 0.95  # agreement of the labels of a value beyond chance (kappa). Above, it is another label
 
 
-def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series) -> str | None:
+def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series, *, whole: bool = True) -> str | None:
     """Return a sentence about the first free column whose rows seem to belong together, or None.
 
     It is named after people, or it has many values, new ones still come, and rows of one value often have one label.
@@ -35,6 +35,7 @@ def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series) 
     Args:
         sample: the first rows of a table.
         labels: the label of each row, or its labels, null if it has none.
+        whole: whether the sample is the whole table.
     """
     labels = labels.list.sort().list.join("\0") if labels.dtype == pl.List else labels
     for name in free:
@@ -42,12 +43,13 @@ def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series) 
         if kind in ("words", "ids", "e-mail addresses", "whole numbers"):
             rows = pl.DataFrame({"value": sample[name].cast(pl.String).str.strip_chars(), "label": labels})
             rows = rows.filter(pl.col("value") != "", pl.col("label").is_not_null())
-            named = _OF_PEOPLE.search(_words(name)) is not None
+            named = _is_of_people(_words(name), numbered=kind == "whole numbers")
             if named or kind != "whole numbers" or is_named_as_id(name):
                 counts = rows["value"].value_counts()["count"]
                 if _look_like_groups(rows, counts, named=named):
+                    among = f"{rows.height:,} rows" if whole else f"the first {sample.height:,} rows"
                     return (
-                        f"rows share values of the column {quoted(name)} ({len(counts):,} in {rows.height:,} rows): if "
+                        f"rows share values of the column {quoted(name)} ({len(counts):,} in {among}): if "
                         f"rows of one are alike, figures may be too good; `group={name!r}` holds them out together"
                     )
     return None
@@ -56,6 +58,12 @@ def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series) 
 def _words(name: str) -> str:
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", "_", unicodedata.normalize("NFC", name))
     return folded(apart).strip("_")
+
+
+def _is_of_people(words: str, *, numbered: bool) -> bool:
+    """Whether values with this name are people: of whole numbers `author` and `book_author_id`, not `age_of_author`."""
+    found = _OF_PEOPLE.search(words)
+    return found is not None and (not numbered or found["key"] is not None or is_named_as_id(words[: found.start()]))
 
 
 def _look_like_groups(rows: pl.DataFrame, counts: pl.Series, *, named: bool) -> bool:

@@ -280,7 +280,7 @@ def with_added(
         replay: the share of the rows of before that the transformer learns again, from 0 to 1.
 
     Raises:
-        UsageError: no row is new.
+        UsageError: no row is left to learn from.
     """
     train, validation = splits.train, splits.validation
     if test is not None:
@@ -295,7 +295,10 @@ def with_added(
         new = replace(new, frame=new.frame.filter(~mask)).without(held_out.frame["text"], reason)
         validation = joined(validation, held_out) if mask.any() else validation
     if new.frame.is_empty():
-        raise UsageError(f"{new.source}: no row is new: the model has learned all of them, or they are held out")
+        raise UsageError(
+            f"{new.source}: no row is left to learn from: the model has learned them, or they are held out, such as "
+            "all rows of held-out groups"
+        )
     rows = joined(train, new)
     if replay < 1:
         old, learned = train.frame.height, np.ones(rows.frame.height, np.bool_)

@@ -179,7 +179,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         like_labels=columns.like_labels,
         unlabelled=without_label,
         dated=_dated(first, free),
-        shared=shared_values(first, free, frames[0]["label"]) if by_row else None,
+        shared=shared_values(first, free, frames[0]["label"], whole=len(frames) == 1) if by_row else None,
     )
 
 

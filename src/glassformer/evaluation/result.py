@@ -102,7 +102,7 @@ class Metrics(Figures):
     @property
     def remark(self) -> str | None:
         missed = [
-            f"{quoted(each.name)} in {each.support - each.found:,} of {counted(each.support, 'text')}"
+            f"{quoted(each.name)} ({each.support - each.found:,} of {counted(each.support, 'text')} missed)"
             for each in self.missed
         ]
         return f"More missed than found: {listed(missed, _NAMED, more=', and {:,} more classes')}." if missed else None

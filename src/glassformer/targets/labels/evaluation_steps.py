@@ -58,10 +58,11 @@ def _find_the_rare(evaluation: LabelEvaluation, folder: Path) -> NextStep | None
     text = f"Label more texts of {quoted(worst.name)}: it was found in {worst.found:,} of {worst.support:,}."
     if evaluation.costs is not None:
         return NextStep(text=text, section="classes")
+    end = "-- " if worst.name.startswith("-") else ""  # of the options
     return NextStep(
-        text=f"{text} If a miss is worse than a false alarm, say how many times worse, 10 here, and measure again.",
+        text=f"{text} If a miss is worse than a false alarm, say by how much (here 10 times), then measure again:",
         section="classes",
-        command=f"glassformer costs {shlex.quote(str(folder))} {shlex.quote(f'{worst.name}=10')}",
+        command=f"glassformer costs {shlex.quote(str(folder))} {end}{shlex.quote(f'{worst.name}=10')}",
     )
 
 
