@@ -80,4 +80,9 @@ def test_a_table_without_the_column_is_added_too(model: Path, tmp_path: Path) ->
     plain = write_csv(tmp_path / "plain.csv", [row[:2] for row in rows(20, range(30), seed=1)], COLUMNS[:2])
     said = glassformer("train", "--init", model, "--add", plain, "--out", tmp_path / "more")
     assert said.code == 0, said.err
+    said_of_it = (
+        "plain.csv: without the column 'customer', its rows may be of held-out groups, so figures may be too good"
+    )
+    assert f"{said_of_it}\n" in said.err
+    assert "independent" not in said.err
     assert splits(tmp_path / "more").train.frame["group"].str.starts_with(" ").sum() == 18

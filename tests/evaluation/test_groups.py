@@ -66,7 +66,7 @@ def test_a_test_table_with_the_column_of_groups(models: Path, tmp_path: Path) ->
     some = pl.read_csv(table).with_columns(author=pl.when(pl.int_range(200) >= 100).then("author"))
     some.write_csv(table)
     (note,) = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", str(table)).notes[-1:]
-    assert 40 < int(note.removeprefix(SAID.replace("20 groups", "110 groups")).removesuffix(OF_ALL)) < 60
+    assert 40 < int(note.removeprefix(SAID.replace("20 groups", "10 groups")).removesuffix(OF_ALL)) < 60
     without = str(written(tmp_path / "other.csv", column="writer", seed=1))
     alone = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", without)
     assert alone.metrics.accuracy.model_dump() == of_rows(alone.metrics.accuracy)
@@ -104,11 +104,20 @@ def test_groups_that_were_in_training_and_rows_without_one_are_counted(models: P
     assert said(pl.when(number < 150).then("author").otherwise(pl.lit("new")))[0] == f"150 of 200 measured rows {known}"
     assert not any(known in note for note in said(pl.lit("one new group")))
     (alone,) = said(pl.lit(None, pl.String))
-    assert alone == "200 of 200 rows have no group (column 'author'); each counts as independent"
+    own = "each counts as a group of its own, with rows of the same text"
+    assert alone == f"200 of 200 rows have no group (column 'author'); {own}"
     one = said(pl.when(number > 0).then("author"))
-    assert one[0] == "1 of 200 rows has no group (column 'author'); each counts as independent"
+    assert one[0] == f"1 of 200 rows has no group (column 'author'); {own}"
     assert one[1] == f"199 of 200 measured rows {known}"
     assert said(pl.lit(None, pl.String), "plain") == []
+
+
+def test_rows_that_have_only_their_text_as_a_group_are_called_so(models: Path, tmp_path: Path) -> None:
+    rows = pl.read_csv(written(tmp_path / "test.csv", seed=1)).head(60)
+    again = pl.concat([rows] * 4).with_columns(author=pl.lit(None, pl.String))
+    again.write_csv(tmp_path / "test.csv")
+    notes = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", str(tmp_path / "test.csv")).notes
+    assert notes[-1].startswith("rows of the same text are alike, so intervals and p count fewer rows: ")
 
 
 def test_held_out_rows_of_training(models: Path) -> None:

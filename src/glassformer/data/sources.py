@@ -274,7 +274,7 @@ def read_like_training(
         wanted |= {"text": text, "label": label, "lower": lower}
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
-    table = replace(table, notes=(*table.notes, *_ungrouped(table, options.group or group)))
+    table = replace(table, notes=(*table.notes, *_ungrouped(table, options.group or group, added=split == "train")))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels, table.levels)):
         ways = [" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart]
@@ -322,16 +322,24 @@ def _columns_of_training(
     return text, label, lower
 
 
-def _ungrouped(table: Table, column: str | None) -> list[str]:
-    """Say which rows of a table have no group, if there is a column of groups. Known data sets are read without."""
+def _ungrouped(table: Table, column: str | None, *, added: bool) -> list[str]:
+    """Say which rows of a table have no group, if there is a column of groups. Known data sets are read without.
+
+    Args:
+        added: whether the model learns the rows, and is not measured by them.
+    """
     if column is None or table.source in KNOWN:
         return []
     if "group" not in table.frame.columns:
+        if added:
+            return [
+                f"without the column {quoted(column)}, its rows may be of held-out groups, so figures may be too good"
+            ]
         return [f"without the groups of training (column {quoted(column)}), each row counts as independent"]
     lacking, rows = table.frame["group"].null_count(), counted(table.frame.height, "row")
     has = "has" if lacking == 1 else "have"
-    said = f"{lacking:,} of {rows} {has} no group (column {quoted(column)}); each counts as independent"
-    return [said] if lacking else []
+    own = "each counts as a group of its own, with rows of the same text"
+    return [f"{lacking:,} of {rows} {has} no group (column {quoted(column)}); {own}"] if lacking else []
 
 
 def _noted(table: Table) -> Table:

@@ -19,6 +19,7 @@ from glassformer.errors import UsageError, quoted
 
 REPLAYED = "replayed"
 """A column of truth values: whether the transformer learns a row. The counting reader learns all of them."""
+_UNNAMED = " "  # what the group of a row without one begins with: values of a column of groups are stripped
 
 
 class ValidationConfig(BaseModel):
@@ -248,9 +249,14 @@ def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.n
 
 def with_groups(table: Table) -> Table:
     """Return the table with a group for each row. Without one, only rows of the same text belong together."""
-    own = " " + text_keys(table.frame["text"])  # values of a column of groups are stripped
+    own = _UNNAMED + text_keys(table.frame["text"])
     groups = table.frame["group"].fill_null(own) if "group" in table.frame.columns else own
     return replace(table, frame=table.frame.with_columns(group=groups))
+
+
+def named_groups(groups: Iterable[str]) -> set[str]:
+    """Return the groups that a column names: those of `with_groups`, without the rows that have none."""
+    return {name for name in groups if not name.startswith(_UNNAMED)}
 
 
 def joined(old: Table, new: Table) -> Table:

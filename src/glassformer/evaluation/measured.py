@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.arrays import Array, IntArray
-from glassformer.data.splits import Splits, with_groups
+from glassformer.data.splits import Splits, named_groups, with_groups
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.doubtful_rows import doubtful_rows
@@ -103,9 +103,10 @@ class MeasuredRows(ABC):
         """A sentence about groups that make the intervals wider."""
         if self.groups is None or (worth := self.worth_of_groups) > _NEARLY_ALL:
             return []
-        rows, several = len(self.truth), counted(len(np.unique(self.groups)), "group")
+        rows, named = len(self.truth), len(named_groups(self.groups))
+        of_one = f"a group are alike ({counted(named, 'group')})" if named else "the same text are alike"
         like = f"{max(1, round(worth * rows)):,} of {rows:,}"
-        return [f"rows of a group are alike ({several}), so intervals and p count fewer rows: {like} for the model"]
+        return [f"rows of {of_one}, so intervals and p count fewer rows: {like} for the model"]
 
     @property
     @abstractmethod
