@@ -19,10 +19,10 @@ from glassformer.experiments.variants.comparison import (
     RESULTS_FILE,
     RUNS_FOLDER,
     compare_variants,
-    notes_on,
     prepare_folder,
 )
 from glassformer.experiments.variants.comparison_result import VariantComparison
+from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import seconds_per_step
 from glassformer.experiments.watching import run_file
@@ -215,14 +215,30 @@ def test_runs_that_train_several_times_are_said(values: str, tmp_path: Path) -> 
 
 def test_settings_that_make_one_model_are_said_and_not_averaged(tmp_path: Path) -> None:
     found = compared(tmp_path, of=plan("counting=none,tfidf", "body=none,auto"))
-    one = (
-        "counting=none · body=none and counting=none · body=auto gave the same answers in all runs: they are one model"
+    pair = (
+        "counting=none · body=none and counting=none · body=auto are one model, so this pair shows nothing about body."
     )
-    assert [note for note in found.notes if "one model" in note] == [f"{one}, which tells nothing about body."]
+    assert [note for note in found.notes if "body=" in note] == [pair]
     mean = {variant.name: variant.mean.value for variant in found.variants}
     assert [value.mean.value for value in found.keys[1].values] == [
         mean["counting=tfidf · body=none"], mean["counting=tfidf · body=auto"]
     ]  # fmt: skip
+
+
+def test_models_that_answer_alike_are_said_and_averaged(tmp_path: Path) -> None:
+    """Beside counting, held-out rows silence a transformer that learned nothing."""
+    with whole_cross_fitting():
+        found = compared(tmp_path, of=plan("counting=none,tfidf", "dropout=0,0.9"))
+    pair = "counting=tfidf · dropout=0 and counting=tfidf · dropout=0.9 gave the same answers in all runs"
+    assert [note for note in found.notes if "answers" in note] == [f"{pair}, so this pair shows no effect of dropout."]
+    mean = {variant.name: variant.mean.value for variant in found.variants}
+    assert mean["counting=none · dropout=0"] < mean["counting=tfidf · dropout=0"]
+    assert [value.mean.value for value in found.keys[1].values] == pytest.approx(
+        [
+            (mean[f"counting=none · dropout={dropout}"] + mean[f"counting=tfidf · dropout={dropout}"]) / 2
+            for dropout in ("0", "0.9")
+        ]
+    )
 
 
 @pytest.mark.parametrize("test", [None, opinions(26, source="test.csv")])

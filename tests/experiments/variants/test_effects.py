@@ -92,7 +92,7 @@ def grid() -> Outcomes:
 
 
 def test_effects_are_averaged_over_the_other_key() -> None:
-    norm, positions = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
+    norm, positions = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])], range(6))
     assert [value.value for value in norm.values] == ["rms", "layer"]
     assert [value.effect.value for value in norm.values] == pytest.approx([0.05, -0.05], abs=2e-3)
     assert [value.mean.value for value in norm.values] == pytest.approx([0.65, 0.55], abs=2e-3)
@@ -109,7 +109,7 @@ def test_seeds_that_agree_by_chance_leave_the_chance_of_rows() -> None:
 
 
 def test_pairing_takes_out_the_luck_of_a_seed() -> None:
-    norm, _ = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
+    norm, _ = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])], range(6))
     accuracy, difference = norm.values[0].mean, norm.differences[0].difference
     assert difference.high - difference.low < (accuracy.high - accuracy.low) / 2
     assert norm.differences[0].beyond_noise
@@ -117,7 +117,7 @@ def test_pairing_takes_out_the_luck_of_a_seed() -> None:
 
 
 def test_one_correction_spans_all_keys() -> None:
-    keys = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
+    keys = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])], range(6))
     pairs = [pair for key in keys for pair in key.differences]
     assert len(pairs) == 4
     assert [pair.holm_p for pair in pairs] == pytest.approx(holm([pair.p for pair in pairs]))
@@ -126,7 +126,9 @@ def test_one_correction_spans_all_keys() -> None:
 def test_an_exact_tie_has_no_winner() -> None:
     two, three = (
         key_effects(
-            outcomes(*(shares([0.3 + luck] * n, 30) for luck in (0.1, 0.2))), [("norm", ["rms", "layer", "x"][:n])]
+            outcomes(*(shares([0.3 + luck] * n, 30) for luck in (0.1, 0.2))),
+            [("norm", ["rms", "layer", "x"][:n])],
+            range(n),
         )
         for n in (2, 3)
     )
@@ -138,6 +140,7 @@ def test_noise_is_called_noise() -> None:
     found = key_effects(
         outcomes(shares([0.5, 0.6], 30), shares([0.6, 0.5], 30), shares([0.5, 0.53], 30)),
         [("norm", ["rms", "layer"])],
+        range(2),
     )[0]
     assert not found.differences[0].beyond_noise
     assert found.verdict.startswith("no difference that these runs can show; the largest, layer over rms, is +.011 (−")

@@ -10,7 +10,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.errors import UsageError
-from glassformer.experiments.variants.plan import Plan, check_buildable, cut_rows, plan_variants
+from glassformer.experiments.variants.plan import Plan, check_buildable, cut_rows, plan_variants, value_name
 from glassformer.targets.labels.experiments import PART as LABELS
 from tests.training.samples import opinions, table
 
@@ -37,6 +37,25 @@ def test_every_combination_the_last_key_fastest() -> None:
     assert {variant.recipe.model.model_dump()["d_ff"] for variant in found.variants} == {48}
     assert last.training.optimizer == "muon"
     assert found.seeds == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("vary", "names"),
+    [
+        ("body=none,auto", ["body=none", "body=auto"]),
+        ("dropout=0.1,0.3", ["dropout=0.1", "dropout=0.3"]),
+        ("pooling=mean,max", ["mean", "max"]),
+    ],
+)
+def test_all_values_of_a_key_are_named_in_one_way(vary: str, names: list[str]) -> None:
+    found = plan(vary)
+    assert [variant.name for variant in found.variants] == names
+    assert [value_name(key, value, values) for key, values in found.keys.items() for value in values] == names
+
+
+def test_variants_with_the_same_settings_in_effect_are_one_model() -> None:
+    assert plan("counting=none,tfidf", "body=none,auto").models == [0, 0, 2, 3]
+    assert plan("counting=none,tfidf", "dropout=0.1,0.3").models == [0, 1, 2, 3]
 
 
 def test_seeds_go_on_from_the_recipe_s_own() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.errors import UsageError
-from glassformer.experiments.variants.plan import read_choices
+from glassformer.experiments.variants.plan import read_choices, resolved
 from glassformer.models.model_config import ModelConfig
 from glassformer.training.recipe import Recipe, with_settings
 
@@ -108,7 +108,7 @@ def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe) -> Iterator[C
     Combinations that do not make a recipe are left out.
     """
     yield Candidate(number=0, settings={}, recipe=recipe)
-    found = [_resolved(recipe)]
+    found = [resolved(recipe)]
     for settings in _combinations(space, np.random.default_rng(recipe.training.seed)):
         changed = {key: value for key, value in settings.items() if value != value_in(recipe, key)}
         if "training.epochs" in changed and "training.enough_steps" not in changed:
@@ -117,17 +117,10 @@ def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe) -> Iterator[C
             made = with_settings(recipe, {key: value for key, value in changed.items() if value is not None})
         except UsageError:
             continue
-        if (resolved := _resolved(made)) not in found:
+        if (model := resolved(made)) not in found:
             named = {key: value for key, value in changed.items() if key in space}
             yield Candidate(number=len(found), settings=named, recipe=made)
-            found.append(resolved)
-
-
-def _resolved(recipe: Recipe) -> Recipe:
-    """Return the recipe with the body that a model gets: `auto` is none without counting."""
-    if "body" in recipe.model.beside or getattr(recipe.model, "body", "none") != "auto":
-        return recipe
-    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"body": "none"})})
+            found.append(model)
 
 
 def setting_name(key: str) -> str:

@@ -8,7 +8,7 @@ never influence the choice (see `plan.cut_rows`).
 """
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,8 @@ from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.verdict import share
-from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import measured_here
 from glassformer.experiments.pages import comparison_page
 from glassformer.experiments.variants.comparison_result import ComparedData, VariantComparison, VariantSummary
@@ -35,6 +33,7 @@ from glassformer.experiments.variants.effects import (
     differences,
     key_effects,
 )
+from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.plan import Cut, Plan, check_buildable, cut_rows, key_name, value_name
 from glassformer.experiments.variants.variant_run import (
     ComparisonWatcher,
@@ -153,8 +152,8 @@ def comparison_of(
     )
     keys = key_effects(
         outcomes,
-        [(key_name(key), [value_name(key, value) for value in values]) for key, values in plan.keys.items()],
-        models_of(grid),
+        [(key_name(key), [value_name(key, value, values) for value in values]) for key, values in plan.keys.items()],
+        plan.models,
     )
     names = [variant.name for variant in plan.variants]
     pairs = keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.values, names))
@@ -163,22 +162,8 @@ def comparison_of(
     nothing = _learned_nothing(variants, cuts, plan.budget)
     if nothing:
         keys = tuple(key.model_copy(update={"verdict": ""}) for key in keys)
-    measured_on = (
-        f"{cuts[0].measured.source}, the same rows for all"
-        if same_rows
-        else "the latest fifth of the rows, the same for all"
-        if latest
-        else "a random fifth of the rows, different for each seed"
-    )
     return VariantComparison(
-        data=ComparedData(
-            source=table.source,
-            rows=table.frame.height,
-            sha256=fingerprint(table),
-            measured_on=measured_on,
-            measured_rows=rows,
-            measured_sha256=fingerprint(cuts[0].measured) if same_rows or latest else None,
-        ),
+        data=_compared_data(table, cuts, rows, same_rows=same_rows, latest=latest),
         figure=judge.figures[0].name,
         varied={key_name(key): list(values) for key, values in plan.keys.items()},
         recipe=plan.variants[0].recipe.model_dump(mode="json"),
@@ -195,10 +180,22 @@ def comparison_of(
     )
 
 
-def models_of(grid: Sequence[Sequence[VariantRun]]) -> list[int]:
-    """Return the number of the first variant with the same answers in all runs, for each variant."""
-    answers = [tuple(run.answers for run in line) for line in grid]
-    return [answers.index(each) if all(each) else number for number, each in enumerate(answers)]
+def _compared_data(table: Table, cuts: Sequence[Cut], rows: int, *, same_rows: bool, latest: bool) -> ComparedData:
+    measured_on = (
+        f"{cuts[0].measured.source}, the same rows for all"
+        if same_rows
+        else "the latest fifth of the rows, the same for all"
+        if latest
+        else "a random fifth of the rows, different for each seed"
+    )
+    return ComparedData(
+        source=table.source,
+        rows=table.frame.height,
+        sha256=fingerprint(table),
+        measured_on=measured_on,
+        measured_rows=rows,
+        measured_sha256=fingerprint(cuts[0].measured) if same_rows or latest else None,
+    )
 
 
 def _estimate(plan: Plan, cut: Cut, left: int, device: str) -> float | None:
@@ -270,91 +267,3 @@ def _verdict(variants: tuple[VariantSummary, ...], best: str, better: str) -> st
         return f"{lead}, but these runs show no clear difference to {rest}."
     are = "is" if worse == 1 else "are"
     return f"{lead}; {worse} of the other {len(others)} {are} worse beyond noise, {len(others) - worse} not clearly."
-
-
-FEW_SEEDS = 5
-
-
-def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, judge: Judge, *, same_rows: bool) -> tuple[str, ...]:
-    """Return notes on the rows that were used, and on what the runs cannot show.
-
-    Args:
-        table: the rows from which the rows of each run were drawn.
-        same_rows: whether all runs were measured on the same rows. These are not part of `table`.
-    """
-    notes = [f"{counted(len(dropped.rows), 'row')} left out: {dropped.reason}" for dropped in table.dropped]
-    notes += _notes_on_rows(plan, runs, table, same_rows=same_rows)
-    if (seeds := len(plan.seeds)) < FEW_SEEDS:
-        notes.append(
-            f"{seeds} seeds show only large differences, because their intervals are wide. {FEW_SEEDS} seeds are usual."
-        )
-    notes += _notes_on_equal(plan, runs)
-    if diverged := sum(run.diverged for run in runs):
-        each = "it" if diverged == 1 else "each"
-        notes.append(f"{diverged} of {len(runs)} runs diverged; {each} counts as if it {judge.without_reading}.")
-    if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
-        notes.append("The runs used different versions or numbers of threads, so their times cannot be compared.")
-    return tuple(notes)
-
-
-def _notes_on_equal(plan: Plan, runs: Sequence[VariantRun]) -> list[str]:
-    """Name the variants that are one model, and the settings that they differ in."""
-    models = models_of([runs[number :: len(plan.variants)] for number in range(len(plan.variants))])
-    notes = []
-    for model in sorted({number for number in models if models.count(number) > 1}):
-        same = [variant for variant, number in zip(plan.variants, models, strict=True) if number == model]
-        names = [variant.name for variant in same]
-        differ = [
-            key_name(key) for key, value in same[0].settings.items() if any(v.settings[key] != value for v in same)
-        ]
-        notes.append(
-            f"{', '.join(names[:-1])} and {names[-1]} gave the same answers in all runs: they are one model, which "
-            f"tells nothing about {' and '.join(differ)}."
-        )
-    return notes
-
-
-def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> list[str]:
-    """Return notes on how many rows the runs learned from, and why some rows were not used."""
-    config = {variant.name: variant.recipe.validation for variant in plan.variants}
-    notes = [f"Each run learned from {_rows(run.training_rows for run in runs)}."]
-    if held_out := [run.validation_rows for run in runs if run.validation_rows]:
-        notes[0] = f"{notes[0][:-1]}; its epoch was chosen by {_rows(held_out, 'validation ')}."
-    left_out = [
-        table.frame.height
-        - run.training_rows
-        - (0 if same_rows else run.rows)
-        - (0 if config[run.variant].file is not None else run.validation_rows)
-        for run in runs
-    ]
-    if any(left_out):
-        texts_are = "its text is" if max(left_out) == 1 else "their texts are"
-        notes.append(
-            f"Each run left out {_rows(left_out)} of the table, because {texts_are} also among the measured or the "
-            "validation rows."
-        )
-    if without := [run for run in runs if not run.validation_rows]:
-        where = "" if len(without) == len(runs) else f" in {len(without)} of {len(runs)} runs"
-        fewest = max(config[run.variant].min_rows for run in without)
-        why = (
-            f"fewer than validation.min_rows={fewest} rows were left to learn from"
-            if any(config[run.variant].fraction for run in without)
-            else "validation.fraction is 0"
-        )
-        notes.append(f"No rows were held out for validation{where}, because {why}. Such a run keeps its last weights.")
-    with_others = {variant.name for variant in plan.variants if variant.recipe.model.beside}
-    if not with_others:
-        notes.append("No run has the counting reader and the word vectors that `train` sets beside a transformer.")
-    if crossed := [run for run in without if run.variant in with_others]:
-        more = "every run" if len(crossed) == len(runs) else f"{len(crossed):,} of {len(runs):,} runs"
-        notes.append(
-            f"In {more}, the readers were cross-fitted: the transformer was trained several times, each time with the "
-            "whole budget. With a smaller validation.min_rows every run trains it once."
-        )
-    return notes
-
-
-def _rows(numbers: Iterable[int], kind: str = "") -> str:
-    """Write "1 row", "43 validation rows" or "41 to 44 rows"."""
-    low, high = min(found := list(numbers)), max(found)
-    return counted(low, f"{kind}row", f"{kind}rows") if low == high else f"{low:,} to {high:,} {kind}rows"

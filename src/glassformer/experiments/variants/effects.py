@@ -138,7 +138,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def key_effects(
-    outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]], models: Sequence[int] = ()
+    outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]], models: Sequence[int]
 ) -> tuple[KeyEffect, ...]:
     """Return the effect of each value of each key, averaged over the values of all other keys.
 
@@ -148,14 +148,14 @@ def key_effects(
 
     Args:
         keys: each key with the names of its values. The variants are all combinations; the last key varies fastest.
-        models: a number for each variant. Variants with the same number are one model. Empty: all differ.
+        models: a number for each variant. Variants with the same number are one model.
     """
     sizes = [len(values) for _, values in keys]
     places = np.arange(math.prod(sizes)).reshape(sizes)
     marginals = []
     for number, size in enumerate(sizes):
         columns = np.moveaxis(places, number, 0).reshape(size, -1)  # a column is a combination of the other keys
-        apart = [len({models[place] for place in column}) == size if models else True for column in columns.T]
+        apart = [len({models[place] for place in column}) == size for column in columns.T]
         kept = columns[:, apart] if any(apart) else columns
         marginals.append([of_seed[kept].mean(axis=1) for of_seed in outcomes.values])
     found = [differences(outcomes, marginal, values) for marginal, (_, values) in zip(marginals, keys, strict=True)]

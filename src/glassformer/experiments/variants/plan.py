@@ -60,6 +60,12 @@ class Plan:
             return f"{training.max_seconds:g} s"
         return counted(training.max_steps, "step")
 
+    @cached_property
+    def models(self) -> list[int]:
+        """For each variant the number of the first one that is the same model, because the same settings hold."""
+        recipes = [resolved(variant.recipe) for variant in self.variants]
+        return [recipes.index(recipe) for recipe in recipes]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
@@ -140,13 +146,13 @@ def plan_variants(
         if isinstance(found, str):
             failures.append((settings, found))
         else:
-            variants.append(Variant(name=_name(settings), settings=settings, recipe=found))
+            variants.append(Variant(name=_name(settings, keys), settings=settings, recipe=found))
     for key, value in ((key, value) for key, values in keys.items() for value in values):
         hopeless = all(variant.settings[key] != value for variant in variants)
         if hopeless and isinstance(why := read({key: value}), str):
             raise UsageError(f"{_given('vary', f'{key_name(key)}={_plain(value)}')}: {why}")
     if failures:
-        raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
+        raise _cannot_be_built(_name(failures[0][0], keys), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
     counted_up = tuple((first + number) % SEEDS for number in range(seeds))
     return Plan(keys=keys, variants=tuple(variants), seeds=counted_up)
@@ -157,9 +163,18 @@ def key_name(key: str) -> str:
     return key.removeprefix("model.")
 
 
-def value_name(key: str, value: Any) -> str:
-    """Return the name of a value for people. A word stands alone, and other values come with their key."""
-    return value if isinstance(value, str) and value != "none" else f"{key_name(key)}={_plain(value)}"
+def value_name(key: str, value: Any, values: Sequence[Any]) -> str:
+    """Return the name of one of the values of a key for people. Words stand alone; if others are among them, all come
+    with their key."""
+    words = all(isinstance(each, str) and each != "none" for each in values)
+    return value if words else f"{key_name(key)}={_plain(value)}"
+
+
+def resolved(recipe: Recipe) -> Recipe:
+    """Return the recipe with the body that a model gets: `auto` is none without counting."""
+    if "body" in recipe.model.beside or getattr(recipe.model, "body", "none") != "auto":
+        return recipe
+    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"body": "none"})})
 
 
 def cut_rows(judge: Judge, sources: Sources, seed: int, validation: ValidationConfig, test: Table | None) -> Cut:
@@ -271,10 +286,10 @@ def _given(option: str, text: str) -> str:
     return f"`{option}={text!r}`"
 
 
-def _name(settings: Mapping[str, Any]) -> str:
+def _name(settings: Mapping[str, Any], keys: Mapping[str, Sequence[Any]]) -> str:
     """Return the name of a variant: its value if a single key is varied, else all keys with their values."""
     if len(settings) == 1:
-        return next(value_name(key, value) for key, value in settings.items())
+        return next(value_name(key, value, keys[key]) for key, value in settings.items())
     return " · ".join(f"{key_name(key)}={_plain(value)}" for key, value in settings.items())
 
 
