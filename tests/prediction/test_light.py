@@ -10,6 +10,7 @@ from shutil import copytree, rmtree
 import pytest
 from safetensors.torch import load_file, save_file
 
+from glassformer.data.checksums import write_sums
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.load_answering import for_many, load_answering
@@ -49,18 +50,24 @@ def test_the_answers_are_the_same_without_pytorch(tmp_path: Path) -> None:
     assert said.endswith("\nimported\n"), said[-40:]
 
 
-@pytest.mark.usefixtures("unsealed")
 def test_a_trained_model_knows_what_the_whole_one_knows(reviews: Trained, tmp_path: Path) -> None:
     folder = copytree(reviews.folder, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["readers"] |= {"counting": {"weight": 1.0}, "transformer": {"weight": 0.0}}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    write_sums(folder)
     silent = load_answering(folder, device="cpu", answers="many")
     whole = load_answering(folder, device="cpu")
     assert isinstance(silent, ExportedPredictor)
     assert silent.text_column == whole.text_column == "text"
     assert silent.held_out == whole.held_out is not None
     assert [*silent.answer([TEXT]).records()] == [*whole.answer([TEXT]).records()]
+
+
+def test_without_checksums_more_of_a_folder_is_looked_at(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "silent", transformer=0.0)
+    (folder / "SHA256SUMS").unlink()
+    assert isinstance(load_answering(folder, device="cpu", answers="few"), Predictor)
 
 
 def test_many_texts_are_answered_by_pytorch(tmp_path: Path) -> None:
@@ -113,12 +120,12 @@ def test_what_is_wrong_with_a_folder_is_said_as_always(tmp_path: Path, name: str
     assert light.value.message == whole.value.message
 
 
-@pytest.mark.usefixtures("unsealed")
 def test_wrong_settings_of_a_transformer_are_said_as_always(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model", transformer=0.7)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["model"]["d_model"] *= 2
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    write_sums(folder)
     with pytest.raises(GlassformerError, match="the files come from different models"):
         load_answering(folder, device="cpu", answers="few")
 
@@ -145,12 +152,12 @@ def test_a_folder_that_changes_while_a_pipe_is_answered_changes_no_answer(tmp_pa
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.usefixtures("unsealed")
 def test_damaged_weights_end_in_the_error_alone(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model", transformer=0.7)
     stored = load_file(folder / "model.safetensors")
     large = {name: tensor * (1e25 if "attention.in" in name else 1) for name, tensor in stored.items()}
     save_file(large, folder / "model.safetensors")
+    write_sums(folder)
     light = load_answering(folder, device="cpu", answers="few")
     assert isinstance(light, ExportedPredictor)
     with pytest.raises(GlassformerError, match="damaged"):

@@ -69,6 +69,11 @@ def replace_file(folder: Path, name: str, text: str) -> None:
         add_sum(folder, name)
 
 
+def has_sums(folder: Path) -> bool:
+    """Whether the folder has checksums of its files."""
+    return bool(read_sums(folder))
+
+
 def read_sums(folder: Path) -> dict[str, str]:
     """Return the checksum of each file by its path in the folder. Older folders have none.
 
