@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "body-300000-texts": (predict(b'{"texts": [' + b"0," * 300_000 + b"0]}"), 422),
     "body-text-too-long": (predict(json.dumps({"text": "a " * 50_001}).encode()), 422),
     "body-row-for-a-text": (predict(b'{"text": {"text": "good"}}'), 422),
-    "body-model-of-another": (predict(b'{"text": "good", "model": "../../etc"}'), 422),
+    "body-model-of-another": (predict(b'{"text": "good", "model": "../../etc"}'), 404),
     "body-explains-9": (predict(json.dumps({"texts": ["good"] * 9, "explain": True}).encode()), 422),
     "body-a-form": (post(b"/predict", b"text=good", kind=b"application/x-www-form-urlencoded"), 422),
     "body-multipart": (post(b"/predict", b"--a\r\n\r\n--a--", kind=b"multipart/form-data; boundary=a"), 422),
@@ -219,7 +219,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "outputs-of-10000": (infers(outputs=[{"name": "prediction"}] * 10_000), 422),
     "output-of-a-long-name": (infers(outputs=[{"name": "a" * 5_000}]), 422),
     "id-half-of-a-pair": (infers(id="\ud800"), 422),
-    "body-model-of-a-long-name": (predict(json.dumps({"text": "good", "model": "a" * 5_000}).encode()), 422),
+    "body-model-of-a-long-name": (predict(json.dumps({"text": "good", "model": "a" * 5_000}).encode()), 404),
     # tables
     "table-without-a-name": (post(b"/table", b"text\ngood\n", kind=b"text/csv"), 422),
     "table-name-up": (table(b"text\ngood\n", b"../../etc/passwd"), 422),

@@ -84,7 +84,7 @@ def test_epochs_and_another_budget_are_refused(other: str, reviews: Trained, tmp
 
 def test_a_setting_is_not_blamed_on_a_recipe_that_nobody_named(reviews: Trained, tmp_path: Path) -> None:
     said = glassformer("train", reviews.table, "--out", tmp_path / "m", "--epochs", -1)
-    misused(said, "error: settings: training.epochs = -1: ")
+    misused(said, "error: training.epochs = -1: ")
 
 
 def test_quiet_is_not_quiet_about_errors(tmp_path: Path) -> None:

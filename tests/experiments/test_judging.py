@@ -64,18 +64,17 @@ def test_the_figures_of_a_number_are_those_of_scikit_learn() -> None:
     assert NUMBERS.estimate("mae", found["mae"], of, seed=0).value == pytest.approx(mean_absolute_error(truth, given))
 
 
-def test_a_difference_is_paired_and_draws_whole_groups() -> None:
+def test_a_difference_is_paired_and_wider_if_rows_are_alike() -> None:
     truth, given, of = answers(0)
     found, others = rows_of(given, truth), rows_of(given + 1, truth)
     apart = NUMBERS.difference("r2", found["r2"], others["r2"], of, seed=0)
     assert apart.value == pytest.approx(r2_score(truth, given) - r2_score(truth, given + 1))
     assert apart.low <= apart.value <= apart.high
-    own = np.arange(len(truth))
-    alone, together = (
-        NUMBERS.difference("r2", found["r2"], others["r2"], of, seed=0, groups=groups) for groups in (own, own // 30)
+    alone, alike = (
+        NUMBERS.difference("r2", found["r2"], others["r2"], of, seed=0, worth=worth) for worth in (1.0, 0.1)
     )
-    assert alone.value == pytest.approx(together.value)
-    assert alone != together
+    assert alone.value == pytest.approx(alike.value)
+    assert alike.high - alike.low > 2 * (alone.high - alone.low)
     assert NUMBERS.p(found, found) == 1
     assert NUMBERS.p(found, rows_of(given + 9, truth)) < 0.001
 
