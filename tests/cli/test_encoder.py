@@ -56,7 +56,7 @@ def test_it_answers_by_the_encoder_and_says_so(made: Path) -> None:
     assert sorted(file.name for file in (made / "readers" / "encoder").iterdir()) == [
         "encoder.json", "head.safetensors", "model.safetensors", "tokenizer.json"
     ]  # fmt: skip
-    asked = glassformer("predict", made, "the cast i loved", "dull dull book")
+    asked = glassformer("predict", made, GOOD[0], BAD[0])
     assert [line.split()[0] for line in asked.out.splitlines()] == ["good", "bad"]
     card = (made / "README.md").read_text()
     assert "the vectors of a pre-trained encoder" in card
