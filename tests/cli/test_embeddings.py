@@ -121,6 +121,11 @@ def test_other_texts_of_the_same_size_are_not_continued(tmp_path: Path, monkeypa
     misused(glassformer(*asked, "--resume"), "the unlabelled texts changed. Resume with the same ones")
     source.write_text(content, encoding="utf-8")
     assert glassformer(*asked, "--resume").code == 0
+    again = tmp_path / "again" / "more"
+    again.parent.mkdir()
+    assert glassformer("embeddings", source, "--out", again, *SMALL).code == 0
+    for file in (tmp_path / "more").iterdir():
+        assert file.read_bytes() == (again / file.name).read_bytes(), file.name
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 10**20])

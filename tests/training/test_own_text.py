@@ -25,6 +25,7 @@ from glassformer.training.pretrain import pretrain_on_own_texts, recipe_of_first
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_model
 from glassformer.training.training_config import PretrainingConfig
+from tests.bodies import ENGLISH
 from tests.training.samples import Memory, opinions, recipe
 
 STEPS = 12
@@ -379,6 +380,7 @@ def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> 
     assert "3 unlabelled texts are also test texts and were left out" in memory.messages
     reader, plain = body_reader(trained), train_model(replace(given, unlabelled=()), with_body(body))
     assert "zorblax" in reader.words
+    assert reader.body == ("own" if body == "own" else "english, continued")
     assert "zorblax" not in body_reader(plain).words
     assert not any("quuxol" in word for word in reader.words)
     assert trained.tokenizer.to_json() == plain.tokenizer.to_json()
@@ -390,6 +392,23 @@ def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> 
     again = body_reader(train_model(given, with_body(body)))
     assert again.words == reader.words
     assert np.array_equal(again.values, reader.values)
+
+
+def test_word_vectors_stay_as_they_were_if_held_out_rows_speak_against_the_unlabelled_texts(tmp_path: Path) -> None:
+    """Good and bad words are used alike, so vectors continued on these texts no longer tell them apart."""
+    words = ["awful", "lovely", "boring", "gripping", "poor", "fine"]
+    drawn = np.random.default_rng(0).choice(words, (3_000, 8))
+    texts = pl.Series([" ".join(["the", *row, f"thing{number % 7}"]) for number, row in enumerate(drawn)])
+    memory = Memory()
+    given = Sources(train=opinions(300), unlabelled=(Documents(texts=texts, source="muddled"),))
+    whole = with_body(str(ENGLISH))
+    trained = train_model(given, whole, out=tmp_path / "out", observer=memory)
+    assert any("the word vectors of english answer" in message for message in memory.messages), memory.messages
+    assert body_reader(trained).body == "english"
+    assert "body" not in trained.config.data
+    assert "muddled" not in (tmp_path / "out" / "README.md").read_text()
+    plain = body_reader(train_model(replace(given, unlabelled=()), whole))
+    assert np.array_equal(body_reader(trained).values, plain.values)
 
 
 def test_unlabelled_texts_in_a_language_that_english_does_not_know_have_vectors_of_their_own() -> None:
@@ -414,7 +433,7 @@ def test_word_vectors_are_not_learned_again_after_an_interruption(
         raise KeyboardInterrupt
 
     whole, out = body_reader(train_model(sources(), with_body("own"))), tmp_path / "out"
-    for resume, place in enumerate(("readers.body.learning.factorised", "training.readers.fit_body")):
+    for resume, place in enumerate(("readers.body.learning.factorised", "training.word_vectors.fit_body")):
         with monkeypatch.context() as patch:
             patch.setattr(f"glassformer.{place}", stops)
             with pytest.raises(KeyboardInterrupt):

@@ -254,7 +254,7 @@ def test_the_time_of_continuing_word_vectors_counts(monkeypatch: pytest.MonkeyPa
 
     planned(monkeypatch, FAST)
     monkeypatch.setattr(time_plan, "decide", decided)
-    monkeypatch.setattr("glassformer.training.readers.learn_body", slow)
+    monkeypatch.setattr("glassformer.training.word_vectors.learn_body", slow)
     with_body = chosen().model_copy(update={"model": BOTH.model_copy(update={"body": "english"})})
     train_model(Sources(train=opinions(60), unlabelled=(more(),)), with_body, minutes=100)
     (now,) = seen

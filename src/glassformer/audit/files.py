@@ -33,6 +33,7 @@ from glassformer.prediction.folder_names import (
     VECTORS_FILE,
 )
 from glassformer.prediction.reader_files import READERS_FOLDER
+from glassformer.readers.body.reader import CONTINUED
 from glassformer.readers.body.vectors import SHIPPED, Body
 from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
@@ -187,8 +188,8 @@ def _texts(path: Path, name: Path) -> Iterable[str] | None:
 def _words_of_its_own(described: Any) -> Iterator[str]:
     """Yield the strings of a body reader that do not come from a body which everyone has."""
     body = described.get("body") if isinstance(described, dict) else None
-    shipped = SHIPPED / str(body)
-    known = Body.load(shipped).index if body in {path.name for path in SHIPPED.iterdir()} else {}
+    name = str(body).removesuffix(CONTINUED)
+    known = Body.load(SHIPPED / name).index if name in {path.name for path in SHIPPED.iterdir()} else {}
     return (word for word in _strings(described) if word not in known)
 
 

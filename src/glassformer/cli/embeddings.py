@@ -172,6 +172,7 @@ def _show(body: Body, out: Path, *, json: bool) -> None:
         print_json(
             {"body": str(out), "words": len(body.words), "pieces": len(body.pieces), "bytes": size, "nearest": examples}
             | body.card.model_dump()
+            | {"seconds": body.card.seconds}
         )
         return
     show(

@@ -12,6 +12,10 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from glassformer.data.arrays import Array, BoolArray
 from glassformer.readers.reader import DECIDING, HEAVIEST
 
+GAIN = 3.32
+"""The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,
+halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
+per text, the labels count as independent."""
 KNOWING, STRANGE = 4.0, 0.05
 """The odds that a reader that leads knows something of the rows: usually, and if it does not know their words."""
 _DEVIATION = 0.25  # of the weights of several readers

@@ -65,17 +65,20 @@ def fit_head(
     return _fitted(vectors, np.arange(len(vectors)), rows, strength, work), scores
 
 
+def loss_at_best(held_out: Rows, scores: FloatArray) -> float:
+    """Return the summed loss of scores (rows, width) for held-out rows, at the scale where it is smallest."""
+    found, truth = torch.from_numpy(scores), torch.from_numpy(held_out.truth)
+    return min(float(held_out.weights @ held_out.loss(found * scale, truth).numpy()) for scale in _SCALES)
+
+
 def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
     """Return the likeliest strength, given its scores for held-out rows.
 
     The prior of its logarithm is Gaussian. A few rows say little, and it outweighs them.
     """
     best, least = STRENGTHS[0], np.inf
-    truth = torch.from_numpy(held_out.truth)
     for strength in STRENGTHS:
-        scores = torch.from_numpy(answers(strength))
-        losses = [held_out.weights @ held_out.loss(scores * scale, truth).numpy() for scale in _SCALES]
-        loss = min(losses) + (np.log(strength / _LIKELY) / _DEVIATION) ** 2 / 2
+        loss = loss_at_best(held_out, answers(strength)) + (np.log(strength / _LIKELY) / _DEVIATION) ** 2 / 2
         if loss >= least:
             break
         best, least = strength, loss

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ import polars as pl
 import torch
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.documents import Documents
 from glassformer.data.json_files import read_json
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
@@ -23,8 +21,6 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
-from glassformer.readers.body.fitting import LEAST_KNOWN, LOOKED_AT, fit_body, share_known
-from glassformer.readers.body.learning import BodySettings, learn_body
 from glassformer.readers.body.vectors import DEFAULT_BODY, Body, body_folder, check_body
 from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
@@ -36,11 +32,8 @@ from glassformer.readers.rules.saying import Saying
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared, rules_of
 from glassformer.training.unfinished import keep_held_out, kept_held_out
+from glassformer.training.word_vectors import body_reader, is_strange
 
-GAIN = 3.32
-"""The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,
-halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
-per text, the labels count as independent."""
 TOO_LITTLE = "A transformer did not help on the first held-out rows"
 _WITHOUT_DOUBT = ("counting", "body", "encoder", "rules")
 J = TypeVar("J")
@@ -139,7 +132,7 @@ def learn_readers(
         name: found for name in names if work is not None and (found := _kept(work / name, name, shape)) is not None
     }
     body = None if {"body", "encoder"} & kept.keys() else body_of(prepared.recipe.model)
-    if "body" in names and isinstance(body, Body) and _is_strange(prepared, body, observer):
+    if "body" in names and isinstance(body, Body) and is_strange(prepared, body, observer):
         body, own = None, prepared.own_texts
         if own is None or not own.for_body:
             names = tuple(name for name in names if name != "body")
@@ -152,9 +145,7 @@ def learn_readers(
 
     def fit(name: str, rows: Rows) -> FittedReader:
         if name == "body" and not isinstance(body, TextEncoder):
-            began = time.perf_counter()
-            found = fit_body(own_body(prepared, body, observer), rows, folds, work)
-            return replace(found, seconds=time.perf_counter() - began)
+            return body_reader(prepared, body, rows, folds, observer)
         if isinstance(body, TextEncoder) and name == "encoder":
             device, tune = prepared.device, prepared.recipe.training.tune_body
             return fit_encoder(body, rows, folds, tune=tune, work=work, device=device, observer=observer)
@@ -204,24 +195,6 @@ def check_readers(model: DesignConfig, saying: Saying) -> None:
             kind_of_reader(name)
         except UsageError as error:
             raise UsageError(f"`model.readers={name}`: {error.message}") from error
-
-
-def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:
-    """Whether the texts are in another language than a body that nobody named. Say what becomes of a strange one."""
-    model, own = prepared.recipe.model, prepared.own_texts
-    assert isinstance(model, ModelConfig)  # others have no body
-    texts = prepared.splits.train.frame["text"].head(LOOKED_AT).to_list()
-    if (known := share_known(body, texts)) >= LEAST_KNOWN:
-        return False
-    named = model.body != "auto"
-    if named:
-        so = "; is it of another language? It is used, as you named it"
-    elif own is None or not own.for_body:
-        so = ", so it is left out"
-    else:
-        so = ", so it is not used; word vectors of these texts are learned instead"
-    observer.on_message(f"the body `{body.card.name}` knows {known:.0%} of the words of these texts{so}")
-    return not named
 
 
 def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[list[Fold], Array | None]:
@@ -341,54 +314,3 @@ def _keep(work: Path, fitted: FittedReader) -> None:
 
 
 _ODDS_FILE = "odds.json"
-_MIN_COUNT = 2
-_SECONDS = 5  # between two messages
-
-
-def own_body(prepared: Prepared, base: Body | None, observer: Observer) -> Body:
-    """Return the body that the body reader is fitted with.
-
-    With a work folder, words that were counted before an interruption are not counted again.
-
-    Args:
-        base: the body that the recipe names. None: the vectors are those of the run's own texts alone.
-
-    Raises:
-        UsageError: the texts hold too few words.
-    """
-    own = prepared.own_texts
-    if own is None or not own.for_body:
-        assert base is not None
-        return base
-    doing = "learning word vectors from" if base is None else f"continuing the word vectors of {base.card.name} on"
-    observer.on_message(f"{doing} {own.in_words}")
-    sources = [Documents(texts=own.training, source=prepared.splits.train.source)]
-    if own.unlabelled.sources:
-        sources.append(Documents(texts=own.unlabelled.texts, source=" and ".join(own.unlabelled.sources)))
-    work = None if prepared.work is None else prepared.work / "vectors"
-    if work is not None:
-        work.mkdir(exist_ok=True)
-    try:
-        return learn_body(
-            OWN_BODY if base is None else base.card.name,
-            sources,
-            BodySettings(min_count=_MIN_COUNT, seed=prepared.recipe.training.seed),
-            _now_and_then(observer.on_message),
-            base=base,
-            few=True,
-            work=work,
-        )
-    except UsageError as error:
-        raise UsageError(f"{error.message}, or train without word vectors: `model.body=none`") from error
-
-
-def _now_and_then(tell: Callable[[str], None]) -> Callable[[str], None]:
-    told = time.perf_counter()
-
-    def progress(text: str) -> None:
-        nonlocal told
-        if time.perf_counter() - told >= _SECONDS:
-            told = time.perf_counter()
-            tell(text)
-
-    return progress

@@ -46,6 +46,7 @@ from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import content_of_readers, made_now, run_to_end, work_in
 from glassformer.training.unlike import learn_seen
+from glassformer.training.word_vectors import has_own_vectors
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -340,8 +341,8 @@ def finished_model(
     recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
     seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)
     own = {"pretraining": pretraining} if pretraining else {}
-    if learned is not None and "body" in learned.fitted and prepared.own_texts is not None:
-        own |= {"body": prepared.own_texts.record} if prepared.own_texts.for_body else {}
+    if learned is not None and prepared.own_texts is not None and has_own_vectors(learned.fitted):
+        own |= {"body": prepared.own_texts.record}
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,

@@ -30,6 +30,10 @@ _ROWS_AT_ONCE = 1_000
 _MOST_WORDS = 30_000  # whose scores are remembered
 
 
+CONTINUED = ", continued"
+"""What the name of a body ends with whose vectors were continued on texts without labels."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BodyReader(Lexicon, Reader):
     """A fitted body reader.

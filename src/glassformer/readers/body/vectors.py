@@ -55,6 +55,7 @@ class Card(BaseModel):
         name: of the folder that it was written to.
         base: the name of the body that was continued, if it was one.
         read: how many words they hold.
+        seconds: that this process took to make it. They are not written: the same texts and seed give the same files.
         axes: along which a head learns faster.
     """
 
@@ -68,7 +69,7 @@ class Card(BaseModel):
     seed: int
     sources: tuple[str, ...]
     read: int
-    seconds: float
+    seconds: float = Field(default=0.0, exclude=True)
     version: str
     axes: tuple[Axis, ...] = Field(default=(), exclude_if=not_)
 
