@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -47,6 +48,7 @@ _DOUBT = 2.0  # nats by which held-out rows must speak for leaving them out: of 
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
 _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
 _ITERATIONS = 200  # of a regression
+_NEARLY_0 = 1e-9
 _TOLERANCE = 3e-4  # of a regression: with 1e-3, fits to long texts stopped long before the best weights
 
 
@@ -302,11 +304,11 @@ def regression_per_output(
         positive = 1.0 if positive_weights is None else positive_weights[output]
         weigh = row_weights * np.where(target, positive, 1.0)
         if ratios is None:
-            fitted = _fit(values, target, strength, weigh)
+            columns, intercepts = _fit(values, target, strength, weigh)
         else:
             scaled = (values[block] @ sparse.diags_array(scale) for block in blocks(np.arange(len(target))))
-            fitted = _fit(joined_rows(scaled, work), target, strength, weigh)
-        weights[:, output], bias[output] = fitted.coef_[0] * scale, fitted.intercept_[0]
+            columns, intercepts = _fit(joined_rows(scaled, work), target, strength, weigh)
+        weights[:, output], bias[output] = columns[0] * scale, float(intercepts[0])
     return weights, bias
 
 
@@ -325,8 +327,7 @@ def softmax_regression(
     if len(classes) == 1 or not values.shape[1]:
         bias[:] = [_log_odds(labels == number) for number in range(n_classes)]
         return weights, bias
-    fitted = _fit(values, labels, strength, row_weights)
-    columns, intercepts = fitted.coef_, fitted.intercept_
+    columns, intercepts = _fit(values, labels, strength, row_weights)
     if len(classes) == 2:  # of more classes: scikit-learn then gives their difference
         columns, intercepts = np.concatenate([-columns, columns]) / 2, np.concatenate([-intercepts, intercepts]) / 2
     weights[:, classes] = columns.T
@@ -335,12 +336,37 @@ def softmax_regression(
     return weights, bias
 
 
-def _fit(values: sparse.csr_matrix, target: Labels, strength: float, weigh: FloatArray) -> LogisticRegression:
+def _fit(values: sparse.csr_matrix, target: Labels, strength: float, weigh: FloatArray) -> tuple[Array, Array]:
+    """Return the weights (classes, or 1 of two classes; columns) and the bias of each.
+
+    Of few texts with many n-grams, a square root L of X Xᵀ = L Lᵀ stands in for the values X: the best weights are sums
+    of rows of X, so both have the same loss and penalty (Hastie & Tibshirani 2004, §2), and L is far smaller.
+    """
+    known = values = sparse.csr_matrix(values)
+    if small := _fits_faster_by_texts(values, len(np.unique(target))):
+        exact = values.astype(np.float64)
+        products = (exact @ exact.T).toarray()
+        apart = _NEARLY_0 * max(1.0, products.diagonal().mean())  # texts may be the same
+        products[np.diag_indices_from(products)] += apart
+        known = np.linalg.cholesky(products)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits do not change an answer
         warnings.simplefilter("ignore", UserWarning)  # there may be nearly as many classes as rows
         model = LogisticRegression(C=strength, tol=_TOLERANCE, max_iter=_ITERATIONS)
-        return model.fit(sparse.csr_matrix(values), target, sample_weight=weigh)
+        model.fit(known, target, sample_weight=weigh)
+    if not small:
+        return model.coef_, model.intercept_
+    return (values.T @ solve_triangular(known, model.coef_.T, trans="T", lower=True)).T, model.intercept_
+
+
+def _fits_faster_by_texts(values: sparse.csr_matrix, n_classes: int) -> bool:
+    """Whether products of texts are made, and regressed on, in less than half the time of a regression on n-grams.
+
+    In units of 4 nanoseconds for a class: 30 steps of the optimizer, as measured on four tables of 375 to 3,000 texts.
+    """
+    texts = np.bincount(values.indices, minlength=values.shape[1]).astype(np.float64)
+    by_texts = values.shape[0] ** 2 + texts @ texts / (5 * n_classes)
+    return bool(by_texts < 50 * values.shape[1] + 7 * values.nnz)
 
 
 def _log_odds(target: Labels) -> float:
