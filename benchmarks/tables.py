@@ -22,7 +22,7 @@ from benchmarks.tables_desk import desk_tables
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
-from benchmarks.tables_few import encoder_tables, few_tables, unlabelled_tables
+from benchmarks.tables_few import alone_tables, encoder_tables, few_tables, unlabelled_tables
 from benchmarks.tables_inputs import inputs_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_labels import forecast_tables, labels_tables, next_tables
@@ -103,6 +103,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "few-labels": from_file(results, few_tables),
         "few-unequal": from_file(results, few_tables),
         "encoder": from_file(results, encoder_tables),
+        "readers-alone": from_file(results, alone_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),
         "processes": from_file(results, processes_tables),

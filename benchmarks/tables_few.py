@@ -1,4 +1,4 @@
-"""The tables of docs/how-it-works/few-labels.md, from few-labels, few-unequal, encoder and unlabelled.json."""
+"""The tables on few labels, from few-labels, few-unequal, encoder, unlabelled and readers-alone.json."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.encoder import WITH_BODY, WITH_ENCODER
-from benchmarks.few_labels import OURS, TFIDF, WITH_PIECES
+from benchmarks.few_labels import COUNTING, OURS, TFIDF, WITH_PIECES
 from benchmarks.tables_common import Document
 from glassformer.experiments.published.table import markdown, short
 
@@ -67,6 +67,25 @@ def encoder_tables(found: Document) -> Iterator[str]:
     yield (
         f"The encoder is {lines[0]['encoder']}. ↑: {WITH_ENCODER} is significantly better than {WITH_BODY}, ↓: worse. "
         "The rest is as above."
+    )
+
+
+def alone_tables(found: Document) -> Iterator[str]:
+    """Yield the accuracy of each reader alone and together, and by how much the best alone is better or worse."""
+    lines = found["lines"]
+    bodies, others = list(lines[0]["best_alone"]), [name for name in lines[0]["contestants"] if name != COUNTING]
+    rows, losses = [], []
+    for line in lines:
+        values = {name: each["accuracy"]["value"] for name, each in line["contestants"].items()}
+        gains = [values[f"{COUNTING} and {body}"] - values[line["best_alone"][body]] for body in bodies]
+        losses.append(-min(gains))
+        shown = [f"{gain:+.3f}" for gain in gains]
+        rows.append((f"`{line['table']}`", *(short(values[name]) for name in [COUNTING, *others]), ", ".join(shown)))
+    yield markdown([("table", COUNTING, *others, f"together over the best alone: {', '.join(bodies)}"), *rows])
+    draws = len(lines[0]["contestants"][COUNTING]["of_draws"])
+    yield (
+        f"Means over {draws} draws of {lines[0]['per_class']} rows of each class. The largest loss against the best "
+        f"reader alone is {max(losses):.3f}."
     )
 
 

@@ -2,11 +2,12 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from benchmarks import bench_data, encoder, few_labels, few_unequal, unlabelled
+from benchmarks import bench_data, encoder, few_labels, few_unequal, readers_alone, unlabelled
 from benchmarks.bench_data import Entry, cut_rows
 from benchmarks.bench_opponents import FastText
 from benchmarks.tables import kinds
@@ -100,23 +101,44 @@ def test_what_unlabelled_texts_add_is_written_and_shown(tmp_path: Path, monkeypa
     assert f"{sum(each['over_without']['low'] > 0 for each in found['lines'])} of 2 are significantly better" in shown
 
 
-def test_what_an_encoder_adds_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("quick_trial")
+@pytest.mark.parametrize("benchmark", [encoder, readers_alone])
+def test_what_an_encoder_adds_is_written_and_shown(
+    benchmark: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "tiny"
     folder.mkdir()
     write_checkpoint(folder, "bert", "Model", num_hidden_layers=1)
     describe_encoder(folder, ("Pooling", {"word_embedding_dimension": 24, "pooling_mode_mean_tokens": True}))
-    monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
-    monkeypatch.setattr(encoder, "PLAN", {"few": (8,)})
-    monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
-    options = ["--quick", "--encoder", str(folder), "--work", str(tmp_path / "work")]
-    monkeypatch.setattr(sys, "argv", ["encoder.py", *options])
-    encoder.main()
-    (line,) = json.loads((tmp_path / "work" / "trial" / "encoder.json").read_text())["lines"]
+    monkeypatch.setattr(benchmark, "PLAN", {"few": (8,)})
+    option = "--encoder" if benchmark is encoder else "--encoders"
+    monkeypatch.setattr(sys, "argv", [*sys.argv, option, str(folder)])
+    benchmark.main()
+    check = check_encoder if benchmark is encoder else check_alone
+    check(tmp_path / "work" / "trial")
+
+
+def check_alone(folder: Path) -> None:
+    (line,) = json.loads((folder / "readers-alone.json").read_text())["lines"]
+    values = {name: figures["accuracy"]["value"] for name, figures in line["contestants"].items()}
+    names = ["counting", "english alone", "counting and english", "tiny alone", "counting and tiny"]
+    assert list(values) == names
+    for body, best in line["best_alone"].items():
+        assert values[best] == max(values["counting"], values[f"{body} alone"])
+        assert np.isclose(line["over_best_alone"][body]["value"], values[f"counting and {body}"] - values[best])
+    table, said, *_ = kinds(folder)["readers-alone"]("readers-alone")
+    assert "| `few` |" in table
+    least = min(each["value"] for each in line["over_best_alone"].values())
+    assert said.endswith(f"The largest loss against the best reader alone is {-least:.3f}.")
+
+
+def check_encoder(folder: Path) -> None:
+    (line,) = json.loads((folder / "encoder.json").read_text())["lines"]
     names = [few_labels.TFIDF, encoder.ALONE, encoder.WITH_BODY, encoder.WITH_ENCODER]
     assert list(line["contestants"]) == names
     assert [{*each[0]} & {"body", "encoder"} for each in line["weights"].values()] == [{"body"}, {"encoder"}]
     assert list(line["over"]) == names[:-1]
-    shown = "\n".join(kinds(tmp_path / "work" / "trial")["encoder"]("encoder"))
+    shown = "\n".join(kinds(folder)["encoder"]("encoder"))
     (row,) = [each for each in shown.splitlines() if each.startswith("| `few` | 8 | ")]
     best = max(figures["accuracy"]["value"] for figures in line["contestants"].values())
     assert f"**{short(best)}**" in row
