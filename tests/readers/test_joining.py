@@ -91,6 +91,9 @@ def test_a_leading_reader_counts_more_until_many_rows_speak_against_it() -> None
         return join([first, answers(rows, 1.0, seed=1)[1]], labels, multilabel=False, leading=leading).weights
 
     assert weights(0, leading=1) == (0.25, 0.8), "about three times as much"
+    labels, logits = answers(100, 0.0)
+    half = join([0 * logits] * 2, labels, multilabel=False, leading=1).weights
+    assert half == pytest.approx(((0.25 + 2**-0.5) / 2, 0.8 * (1 + 2**-0.5) / 2)), "the others have half caught up"
     led, leads = weights(6, leading=1)
     assert leads - led == pytest.approx(0.75, abs=0.2)
     assert weights(5000, leading=1) == pytest.approx(weights(5000, leading=None), abs=0.02)
@@ -128,7 +131,8 @@ def test_the_weight_of_a_leading_reader_is_a_mean_over_two_models() -> None:
     def likelihood(one: float, other: float) -> float:
         return float(np.exp(log_softmax(one * counting + other * leads, axis=1)[np.arange(12), labels].sum()))
 
-    ones, others = 0.25 + away / 4, 1 + away / 4
+    few = 100 / 112  # of twelve rows
+    ones, others = (2**-0.5 + few * (mean - 2**-0.5) + away / 4 for mean in (0.25, 1))
     with_it = np.array([[likelihood(one, other) for other in others] for one in ones]) * np.outer(prior, prior)
     without = np.array([likelihood(one, 0) for one in ones]) * prior
     knows = 4 * with_it.sum() / (4 * with_it.sum() + without.sum())

@@ -411,6 +411,14 @@ def test_word_vectors_stay_as_they_were_if_held_out_rows_speak_against_the_unlab
     assert np.array_equal(body_reader(trained).values, plain.values)
 
 
+def test_vectors_that_have_read_more_than_these_rows_lead() -> None:
+    weights = {}
+    for body in ("english", "own"):
+        weights[body] = train_model(Sources(train=opinions(30)), with_body(body)).config.weights
+    assert weights["english"]["body"] > 2 * weights["english"]["counting"]
+    assert weights["own"]["body"] < 2 * weights["own"]["counting"]
+
+
 def test_unlabelled_texts_in_a_language_that_english_does_not_know_have_vectors_of_their_own() -> None:
     backwards = pl.col("text").map_elements(lambda text: " ".join(word[::-1] for word in text.split()), pl.String)
     train = replace(opinions(), frame=opinions().frame.with_columns(text=backwards))

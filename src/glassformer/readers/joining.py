@@ -16,10 +16,12 @@ GAIN = 3.32
 """The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,
 halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
 per text, the labels count as independent."""
-KNOWING, STRANGE = 4.0, 0.05
-"""The odds that a reader that leads knows something of the rows: usually, and if it does not know their words."""
+READ, KNOWING, STRANGE = 10_000.0, 4.0, 0.02
+"""The odds that a reader that leads knows something of the rows: word vectors that know most of their words, an
+encoder, and an encoder that does not know their words."""
 _DEVIATION = 0.25  # of the weights of several readers
-_LEADING, _LED = 1.0, 0.25  # the means of the weights of a reader that leads, and of the others
+_LEADING, _LED = 1.0, 0.25  # the means of the weights of a reader that leads, and of the others, given no rows
+_CAUGHT_UP = 100  # held-out rows, by which the others know half as much as a reader that leads
 _UNTOLD = 16  # rows. As many say about half of how frequent labels are
 _STEP = 1e-4  # in weights, to measure how fast the slope of the loss changes
 
@@ -56,9 +58,10 @@ def join(
         labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
         row_weights: (rows,)
         fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
-        leading: the number of a reader that has read far more than these rows. Before held-out rows, it counts about
-            three times as much as each other one. The weights are means over two models, one of which leaves this
-            reader out. Each counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
+        leading: the number of a reader that has read far more than these rows. With few of them its weight has a mean
+            of 1, and that of each other one of .25: they know only what the rows told them. The more rows, the nearer
+            both are to 1 / √readers. The weights are means over two models, one of which leaves this reader out. Each
+            counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
         odds: that the leading reader knows something of these rows, before they are seen.
         prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
             sum of several would hold them too often. They get one more weight. Its mean is such that the sum holds the
@@ -97,8 +100,10 @@ def join(
         weights, _ = fit(np.full(readers, readers**-0.5), 1.0 if readers == 1 else _DEVIATION)
     else:
         leads = np.arange(readers) == leading
-        weights, likely = fit(np.where(leads, _LEADING, _LED))
-        others, without = fit(np.where(leads, 0, _LED))
+        few = _CAUGHT_UP / (counted + _CAUGHT_UP)
+        means = readers**-0.5 + few * (np.where(leads, _LEADING, _LED) - readers**-0.5)
+        weights, likely = fit(means)
+        others, without = fit(np.where(leads, 0, means))
         weights = others + expit(np.log(odds) + likely - without) * (weights - others)
     weights = weights.round(6)  # the digits beyond differ between machines
     found = tuple(map(float, weights))

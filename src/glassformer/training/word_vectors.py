@@ -16,7 +16,7 @@ from glassformer.readers.body.fitting import LEAST_KNOWN, LOOKED_AT, fit_body, s
 from glassformer.readers.body.learning import BodySettings, learn_body
 from glassformer.readers.body.reader import CONTINUED, BodyReader
 from glassformer.readers.body.vectors import Body
-from glassformer.readers.joining import GAIN
+from glassformer.readers.joining import GAIN, READ
 from glassformer.readers.linear import loss_at_best
 from glassformer.readers.reader import FittedReader, Fold, Rows
 from glassformer.training.loop import Observer
@@ -64,7 +64,8 @@ def body_reader(
                 f"they were, by {more:.1f} nats, so they are used"
             )
             found = without
-    return replace(found, seconds=time.perf_counter() - began)
+    odds = None if base is None else READ  # vectors of these texts alone have not read more
+    return replace(found, seconds=time.perf_counter() - began, odds=odds)
 
 
 def has_own_vectors(fitted: Mapping[str, FittedReader]) -> bool:

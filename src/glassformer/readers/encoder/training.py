@@ -34,7 +34,7 @@ VECTORS_FOLDER = "encoded"
 """The folder of a run's work folder that keeps the vectors of its texts."""
 _TEXTS_AT_ONCE = 512
 _SAID_AFTER = 15.0  # seconds
-_MOST_UNKNOWN = 0.2  # of the tokens. Tokenizers of encoders know nearly all words of their languages, in pieces
+_MOST_UNKNOWN = 0.15  # of the tokens. Tokenizers of encoders know nearly all words of their languages, in pieces
 _FILES = (
     "modules.json", "sentence_*_config.json", "config_sentence_transformers.json", "[0-9]_*/*.json",
     "[0-9]_*/*.txt", "[0-9]_*/*.safetensors",
