@@ -19,13 +19,13 @@ from glassformer.alignment import answers
 from glassformer.doctor import examine, overfit, rate_range, signals
 from glassformer.evaluation import baselines
 from glassformer.readers import folds, linear
-from glassformer.readers.counting import fitting, matrices, problem, ridge
+from glassformer.readers.counting import fitting, matrices, problem, regression, ridge
 from glassformer.readers.reader import Fold
 from glassformer.training import time_plan
 from glassformer.words import embedding_map
 
 _MOST_ROWS = 5_000
-_LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem)]
+_LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem, regression)]
 _PLAN, _FIT, _FITTED = fitting._Problem.plan, fitting._Problem.fit, fitting._Problem.fitted
 _found: dict[tuple[Any, ...], Any] = {}
 

@@ -14,6 +14,7 @@ from glassformer.readers.counting import fitting, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.regression import regression_per_output
 from glassformer.readers.folds import folds_of
 from glassformer.readers.joining import join
 from glassformer.readers.reader import Fold
@@ -45,9 +46,7 @@ def test_the_weights_of_long_texts_are_the_best_ones() -> None:
     values = sparse.random_array((1_000, 20_000), density=0.025, rng=draw, format="csr", dtype=np.float32)
     values = sparse.csr_matrix(normalize(values))
     target = values @ draw.normal(size=20_000) > 0
-    weights, bias = fitting.regression_per_output(
-        values, target[:, None], strength=16, row_weights=np.ones(1_000, np.float32)
-    )
+    weights, bias = regression_per_output(values, target[:, None], strength=16, row_weights=np.ones(1_000, np.float32))
     best = LogisticRegression(C=16, tol=1e-8, max_iter=2_000).fit(values, target).decision_function(values)
     assert np.abs((values @ weights + bias)[:, 0] - best).max() < 0.05 * best.std()
 

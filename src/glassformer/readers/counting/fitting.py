@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from glassformer.data.arrays import Array, FloatArray, blocks
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.matrices import joined_rows
 from glassformer.readers.counting.problem import (
     FEWEST_TEXTS,
     MOST_ROWS_TO_CHOOSE_BY,
@@ -27,6 +22,7 @@ from glassformer.readers.counting.problem import (
     presence_of,
 )
 from glassformer.readers.counting.reader import CountingReader, n_outputs
+from glassformer.readers.counting.regression import log_count_ratios, regression_per_output, softmax_regression
 from glassformer.readers.folds import Rows, folds_within
 from glassformer.readers.joining import join
 from glassformer.readers.reader import FittedReader, Fold
@@ -47,9 +43,6 @@ _ROWS_TO_LEAVE_OUT_RARE = 1_000  # of a smaller table, cross-validation decides 
 _DOUBT = 2.0  # nats by which held-out rows must speak for leaving them out: of a few rows, they are most n-grams
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
 _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
-_ITERATIONS = 200  # of a regression
-_NEARLY_0 = 1e-9
-_TOLERANCE = 3e-4  # of a regression: with 1e-3, fits to long texts stopped long before the best weights
 
 
 def fit_counting(
@@ -270,116 +263,3 @@ class _Problem(Problem):
 def _settings(counting: Counting, plan: _Plan) -> dict[str, Any]:
     ways = {choice.way: {"C": choice.strength, "weight": round(choice.weight, 4)} for choice in plan.choices}
     return {"counting": counting, "ways": ways, "fewest_texts": plan.fewest}
-
-
-# Logistic regression on sparse values, by scikit-learn, with the cases that it leaves open.
-
-
-def regression_per_output(
-    values: sparse.csr_matrix,
-    targets: Labels,
-    *,
-    strength: float,
-    row_weights: FloatArray,
-    ratios: FloatArray | None = None,
-    positive_weights: FloatArray | None = None,
-    work: Path | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Fit a regression of two classes for each output: weights (columns, outputs) and bias (outputs,).
-
-    Args:
-        targets: (rows, outputs) whether a row is of the output's class.
-        strength: C of scikit-learn.
-        ratios: (columns, outputs) factors of the values. The weights are for values without them.
-        positive_weights: (outputs,) factors of the weights of the rows of the output's class.
-        work: the folder that keeps large matrices. None: memory does.
-    """
-    outputs = targets.shape[1]
-    weights, bias = np.zeros((values.shape[1], outputs), np.float32), np.zeros(outputs, np.float32)
-    for output, target in enumerate(targets.T):
-        if target.all() or not target.any() or not values.shape[1]:
-            bias[output] = _log_odds(target)
-            continue
-        scale = np.ones(values.shape[1], np.float32) if ratios is None else ratios[:, output]
-        positive = 1.0 if positive_weights is None else positive_weights[output]
-        weigh = row_weights * np.where(target, positive, 1.0)
-        if ratios is None:
-            columns, intercepts = _fit(values, target, strength, weigh)
-        else:
-            scaled = (values[block] @ sparse.diags_array(scale) for block in blocks(np.arange(len(target))))
-            columns, intercepts = _fit(joined_rows(scaled, work), target, strength, weigh)
-        weights[:, output], bias[output] = columns[0] * scale, float(intercepts[0])
-    return weights, bias
-
-
-def softmax_regression(
-    values: sparse.csr_matrix, labels: Labels, *, strength: float, row_weights: FloatArray, n_classes: int
-) -> tuple[FloatArray, FloatArray]:
-    """Fit one regression of all classes: weights (columns, n_classes) and bias (n_classes,).
-
-    Args:
-        labels: class numbers (rows,). Classes may be missing.
-        strength: C of scikit-learn.
-    """
-    classes = np.unique(labels)
-    weights = np.zeros((values.shape[1], n_classes), np.float32)
-    bias = np.zeros(n_classes, np.float32)
-    if len(classes) == 1 or not values.shape[1]:
-        bias[:] = [_log_odds(labels == number) for number in range(n_classes)]
-        return weights, bias
-    columns, intercepts = _fit(values, labels, strength, row_weights)
-    if len(classes) == 2:  # of more classes: scikit-learn then gives their difference
-        columns, intercepts = np.concatenate([-columns, columns]) / 2, np.concatenate([-intercepts, intercepts]) / 2
-    weights[:, classes] = columns.T
-    bias[:] = intercepts.min() - 1  # of classes that these rows lack
-    bias[classes] = intercepts
-    return weights, bias
-
-
-def _fit(values: sparse.csr_matrix, target: Labels, strength: float, weigh: FloatArray) -> tuple[Array, Array]:
-    """Return the weights (classes, or 1 of two classes; columns) and the bias of each.
-
-    Of few texts with many n-grams, a square root L of X Xᵀ = L Lᵀ stands in for the values X: the best weights are sums
-    of rows of X, so both have the same loss and penalty (Hastie & Tibshirani 2004, §2), and L is far smaller.
-    """
-    known = values = sparse.csr_matrix(values)
-    if small := _fits_faster_by_texts(values, len(np.unique(target))):
-        exact = values.astype(np.float64)
-        products = (exact @ exact.T).toarray()
-        apart = _NEARLY_0 * max(1.0, products.diagonal().mean())  # texts may be the same
-        products[np.diag_indices_from(products)] += apart
-        known = np.linalg.cholesky(products)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits do not change an answer
-        warnings.simplefilter("ignore", UserWarning)  # there may be nearly as many classes as rows
-        model = LogisticRegression(C=strength, tol=_TOLERANCE, max_iter=_ITERATIONS)
-        model.fit(known, target, sample_weight=weigh)
-    if not small:
-        return model.coef_, model.intercept_
-    return (values.T @ solve_triangular(known, model.coef_.T, trans="T", lower=True)).T, model.intercept_
-
-
-def _fits_faster_by_texts(values: sparse.csr_matrix, n_classes: int) -> bool:
-    """Whether products of texts are made, and regressed on, in less than half the time of a regression on n-grams.
-
-    In units of 4 nanoseconds for a class: 30 steps of the optimizer, as measured on four tables of 375 to 3,000 texts.
-    """
-    texts = np.bincount(values.indices, minlength=values.shape[1]).astype(np.float64)
-    by_texts = values.shape[0] ** 2 + texts @ texts / (5 * n_classes)
-    return bool(by_texts < 50 * values.shape[1] + 7 * values.nnz)
-
-
-def _log_odds(target: Labels) -> float:
-    """Return the log odds of an output without regard to the values, with half a row added to both sides."""
-    right = float(target.sum())
-    return float(np.log((right + 0.5) / (len(target) - right + 0.5)))
-
-
-def log_count_ratios(present: sparse.csr_matrix, targets: Labels, row_weights: FloatArray) -> FloatArray:
-    """Return r = ln((p / ‖p‖₁) / (q / ‖q‖₁)) of each n-gram for each output (Wang & Manning 2012, eq. 1).
-
-    p adds 1 to the number of texts of the output's class that hold the n-gram, q to that of the other texts.
-    """
-    inside = np.asarray(present.T @ (targets * row_weights[:, None])) + 1
-    outside = np.asarray(present.T @ (~targets * row_weights[:, None])) + 1
-    return np.log((inside / inside.sum(axis=0)) / (outside / outside.sum(axis=0))).astype(np.float32)
