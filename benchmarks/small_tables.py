@@ -25,8 +25,8 @@ from benchmarks.tables_small import small_tables
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.joining import GAIN
 from glassformer.training import cross_fitting
+from glassformer.training.readers import GAIN
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_model
 

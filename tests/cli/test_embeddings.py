@@ -71,6 +71,7 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     assert "few for vectors" not in made.err
     assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
     assert Body.load(tmp_path / "more").card.base == "small"
+    assert made.document["seconds"] > 0
 
 
 def test_the_axes_of_another_body_are_taken_over(body: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_a_leading_reader_counts_more_until_many_rows_speak_against_it() -> None
         labels, first = answers(rows, 1.0)
         return join([first, answers(rows, 1.0, seed=1)[1]], labels, multilabel=False, leading=leading).weights
 
-    assert weights(0, leading=1) == (0.25, 0.8), "about three times as much"
+    assert weights(0, leading=1) == (0.25, 0.8), "about three times as much, as the odds are 4 to 1"
     labels, logits = answers(100, 0.0)
     half = join([0 * logits] * 2, labels, multilabel=False, leading=1).weights
     assert half == pytest.approx(((0.25 + 2**-0.5) / 2, 0.8 * (1 + 2**-0.5) / 2)), "the others have half caught up"

@@ -2,6 +2,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,8 @@ from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.readers.body.reader import BodyReader
+from glassformer.readers.joining import READ, STRANGE
+from glassformer.targets.labels import training_readers
 from glassformer.targets.labels.target import labels_of
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
@@ -22,6 +25,7 @@ from glassformer.training.loop import InterruptedTraining, NotANumberError, Trai
 from glassformer.training.own_text import OwnTexts, own_texts, seconds_of
 from glassformer.training.preparation import prepare
 from glassformer.training.pretrain import pretrain_on_own_texts, recipe_of_first_stage
+from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_model
 from glassformer.training.training_config import PretrainingConfig
@@ -403,7 +407,7 @@ def test_word_vectors_stay_as_they_were_if_held_out_rows_speak_against_the_unlab
     given = Sources(train=opinions(300), unlabelled=(Documents(texts=texts, source="muddled"),))
     whole = with_body(str(ENGLISH))
     trained = train_model(given, whole, out=tmp_path / "out", observer=memory)
-    assert any("the word vectors of english answer" in message for message in memory.messages), memory.messages
+    assert any("word vectors: english answers 60 held-out rows clearly better" in said for said in memory.messages)
     assert body_reader(trained).body == "english"
     assert "body" not in trained.config.data
     assert "muddled" not in (tmp_path / "out" / "README.md").read_text()
@@ -412,11 +416,26 @@ def test_word_vectors_stay_as_they_were_if_held_out_rows_speak_against_the_unlab
 
 
 def test_vectors_that_have_read_more_than_these_rows_lead() -> None:
+    """Not those of these texts alone. A body of another language that is named must first prove itself."""
+    backwards = pl.col("text").map_elements(lambda text: " ".join(word[::-1] for word in text.split()), pl.String)
+    strange = replace(opinions(30), frame=opinions(30).frame.with_columns(text=backwards))
+    odds: dict[str, float | None] = {}
     weights = {}
-    for body in ("english", "own"):
-        weights[body] = train_model(Sources(train=opinions(30)), with_body(body)).config.weights
-    assert weights["english"]["body"] > 2 * weights["english"]["counting"]
+    joined = training_readers._joined
+
+    def told(learned: LearnedReaders, scores: Any) -> Any:
+        odds[name] = learned.fitted["body"].odds
+        return joined(learned, scores)
+
+    with patch.object(training_readers, "_joined", told):
+        for name, body, train in (
+            ("read", "english", opinions(30)), ("own", "own", opinions(30)), ("strange", "english", strange)
+        ):  # fmt: skip
+            weights[name] = train_model(Sources(train=train), with_body(body)).config.weights
+    assert odds == {"read": READ, "own": None, "strange": STRANGE}
+    assert weights["read"]["body"] > 2 * weights["read"]["counting"]
     assert weights["own"]["body"] < 2 * weights["own"]["counting"]
+    assert weights["strange"]["body"] < weights["strange"]["counting"]
 
 
 def test_unlabelled_texts_in_a_language_that_english_does_not_know_have_vectors_of_their_own() -> None:

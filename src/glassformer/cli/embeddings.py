@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,6 +72,7 @@ def embeddings(
         raise UsageError(
             f"--dims {dims}: vectors that are continued (--from {base}) keep as many numbers as they have; leave it out"
         )
+    clock = time.perf_counter()
     taken_axes = () if axes is None else _axes_of(axes, base)
     begun = None if base is None else Body.load(body_folder(base))
     given = {} if dims is None else {"dims": dims}
@@ -96,7 +98,7 @@ def embeddings(
         raise
     shutil.rmtree(work, ignore_errors=True)
     _warn(body)
-    _show(Body.load(out), out, json=shown.json)
+    _show(Body.load(out), out, seconds=time.perf_counter() - clock, json=shown.json)
 
 
 def _identity(texts: Sequence[str], text: str | None, base: str | None, axes: Sequence[Axis]) -> dict[str, Any]:
@@ -165,19 +167,19 @@ def _examples(body: Body) -> dict[str, Sequence[str]]:
     return {word: [near for near, _ in body.nearest(word, _NEAREST)] for word in words}
 
 
-def _show(body: Body, out: Path, *, json: bool) -> None:
+def _show(body: Body, out: Path, *, seconds: float, json: bool) -> None:
     examples = _examples(body)
     size = sum(file.stat().st_size for file in out.iterdir())
     if json:
         print_json(
             {"body": str(out), "words": len(body.words), "pieces": len(body.pieces), "bytes": size, "nearest": examples}
             | body.card.model_dump()
-            | {"seconds": body.card.seconds}
+            | {"seconds": round(seconds, 3)}
         )
         return
     show(
         f"{out}: vectors of {counted(len(body.words), 'word')} and {counted(len(body.pieces), 'piece')} of words, "
-        f"from {body.card.read:,} words, in {duration(body.card.seconds)}; {size / 1e6:.1f} MB"
+        f"from {body.card.read:,} words, in {duration(seconds)}; {size / 1e6:.1f} MB"
     )
     for word, near in examples.items():
         show(f"  near {word}: {', '.join(near)}")

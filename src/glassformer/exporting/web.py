@@ -22,6 +22,7 @@ from glassformer.exporting.onnx import Int8RefusedError, check_readers, write_on
 from glassformer.pages.html import asset, digest, written
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.reader import BUILT_IN
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.parts import folder_of
@@ -80,7 +81,8 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
     else:
         files["runtime.wasm"] = ort.wasm
     (folder / PAGE_FILE).write_text(_page(trained, name, files, ort), encoding="utf-8")
-    about = {"runtime": ort and ort.version, "body": getattr(trained.readers.get("body"), "body", None)}
+    body = trained.readers.get("body")
+    about = {"runtime": ort and ort.version, "body": body.read_in_words if isinstance(body, BodyReader) else None}
     card = written("exporting/web_card", name=name, notes=notes, ruled=ruled is not None, **about)
     (folder / "README.md").write_text(card, encoding="utf-8")
     return notes

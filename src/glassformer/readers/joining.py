@@ -12,16 +12,12 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from glassformer.data.arrays import Array, BoolArray
 from glassformer.readers.reader import DECIDING, HEAVIEST
 
-GAIN = 3.32
-"""The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,
-halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
-per text, the labels count as independent."""
 READ, KNOWING, STRANGE = 10_000.0, 4.0, 0.02
 """The odds that a reader that leads knows something of the rows: word vectors that know most of their words, an
 encoder, and an encoder that does not know their words."""
 _DEVIATION = 0.25  # of the weights of several readers
 _LEADING, _LED = 1.0, 0.25  # the means of the weights of a reader that leads, and of the others, given no rows
-_CAUGHT_UP = 100  # held-out rows, by which the others know half as much as a reader that leads
+_CAUGHT_UP = 100  # held-out rows, by which the means are half way from these to 1 / √readers
 _UNTOLD = 16  # rows. As many say about half of how frequent labels are
 _STEP = 1e-4  # in weights, to measure how fast the slope of the loss changes
 
@@ -99,15 +95,23 @@ def join(
     if leading is None or readers == 1:
         weights, _ = fit(np.full(readers, readers**-0.5), 1.0 if readers == 1 else _DEVIATION)
     else:
-        leads = np.arange(readers) == leading
-        few = _CAUGHT_UP / (counted + _CAUGHT_UP)
-        means = readers**-0.5 + few * (np.where(leads, _LEADING, _LED) - readers**-0.5)
-        weights, likely = fit(means)
-        others, without = fit(np.where(leads, 0, means))
-        weights = others + expit(np.log(odds) + likely - without) * (weights - others)
+        weights = _led(fit, np.arange(readers) == leading, _CAUGHT_UP / (counted + _CAUGHT_UP), odds)
     weights = weights.round(6)  # the digits beyond differ between machines
     found = tuple(map(float, weights))
     return Joined(weights=found[:readers], loss=round(loss(weights)[0], 6), prior=found[-1] if once else 0.0)
+
+
+def _led(fit: Callable[[Array], tuple[Array, float]], leads: BoolArray, few: float, odds: float) -> Array:
+    """Return the mean of the weights with a reader that leads and without it, each by how likely it is.
+
+    Args:
+        few: between 1, if no rows are held out, and 0, if very many are.
+    """
+    equal = len(leads) ** -0.5
+    means = equal + few * (np.where(leads, _LEADING, _LED) - equal)
+    weights, likely = fit(means)
+    others, without = fit(np.where(leads, 0, means))
+    return others + expit(np.log(odds) + likely - without) * (weights - others)
 
 
 def log_odds(truth: Array, rows: Array, n_classes: int) -> Array:

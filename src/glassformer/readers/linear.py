@@ -65,10 +65,10 @@ def fit_head(
     return _fitted(vectors, np.arange(len(vectors)), rows, strength, work), scores
 
 
-def loss_at_best(held_out: Rows, scores: FloatArray) -> float:
-    """Return the summed loss of scores (rows, width) for held-out rows, at the scale where it is smallest."""
+def losses_at_best(held_out: Rows, scores: FloatArray) -> FloatArray:
+    """Return the losses (rows,) of scores (rows, width) for held-out rows, at the scale where their sum is smallest."""
     found, truth = torch.from_numpy(scores), torch.from_numpy(held_out.truth)
-    return min(float(held_out.weights @ held_out.loss(found * scale, truth).numpy()) for scale in _SCALES)
+    return min((held_out.weights * held_out.loss(found * scale, truth).numpy() for scale in _SCALES), key=np.sum)
 
 
 def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
@@ -78,7 +78,7 @@ def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
     """
     best, least = STRENGTHS[0], np.inf
     for strength in STRENGTHS:
-        loss = loss_at_best(held_out, answers(strength)) + (np.log(strength / _LIKELY) / _DEVIATION) ** 2 / 2
+        loss = losses_at_best(held_out, answers(strength)).sum() + (np.log(strength / _LIKELY) / _DEVIATION) ** 2 / 2
         if loss >= least:
             break
         best, least = strength, loss

@@ -28,13 +28,12 @@ from glassformer.data.store import TokenStore
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.readers.joining import GAIN
 from glassformer.readers.reader import Fold
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.order import passes_per_epoch
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import leader_first
-from glassformer.training.readers import LearnedReaders
+from glassformer.training.readers import GAIN, LearnedReaders
 from glassformer.training.unfinished import keep_held_out, kept_held_out
 
 Gain = Callable[[LearnedReaders, FloatArray], float]

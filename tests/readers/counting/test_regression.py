@@ -45,6 +45,7 @@ def test_few_texts_with_many_ngrams_are_fitted_by_texts() -> None:
     values = sparse.csr_matrix(sparse.random_array((50, 9_000), density=0.01, rng=np.random.default_rng(0)))
     assert regression._fits_faster_by_texts(values, 3)
     assert not regression._fits_faster_by_texts(sparse.csr_matrix(values[:, :40]), 3)
+    assert not regression._fits_faster_by_texts(values, 2)
 
 
 def test_ngrams_of_one_text_are_fitted_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,9 @@ def test_what_the_folder_says_is_read(encoder: TextEncoder) -> None:
 
 def test_texts_that_the_tokenizer_does_not_know_are_told(encoder: TextEncoder) -> None:
     of_columns = [mark("shop", "магазин на улице") + SEPARATOR.join([text, text]) for text in TEXTS]
-    for texts, told in ((TEXTS, False), (of_columns, False), (["все хорошо", "все плохо"] * 8, True)):
+    russian = ["все хорошо", "все плохо"] * 8
+    few, more = TEXTS[:11] + russian[:5], TEXTS[:10] + russian[:6]  # 13 and 17% of their tokens
+    for texts, told in ((TEXTS, False), (of_columns, False), (few, False), (more, True), (russian, True)):
         observer = Memory()
         rows = rows_of(texts, LABELS)
         found = fit_encoder(encoder, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)

@@ -10,7 +10,6 @@ word gets the mean of both. The more often the texts hold it, the more they coun
 
 from __future__ import annotations
 
-import time
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -102,7 +101,6 @@ def learn_body(
     Raises:
         UsageError: the texts hold too few words.
     """
-    began = time.perf_counter()
     stream = _kept_stream(work) or _keep_stream(work, read_words(sources, settings, progress))
     dims = min(settings.dims, len(stream.words) - 1, settings.dims if base is None else base.dims)
     if dims < 2:
@@ -130,7 +128,6 @@ def learn_body(
         **settings.model_dump(include={"window", "min_count", "seed"}),
         sources=stream.sources,
         read=stream.read,
-        seconds=round(time.perf_counter() - began, 1),
         version=__version__,
         axes=axes if base is None else base.card.axes,
     )

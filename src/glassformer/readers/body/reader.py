@@ -60,6 +60,19 @@ class BodyReader(Lexicon, Reader):
     bias: FloatArray
     pseudocount: float = 0.0
 
+    @property
+    def base(self) -> str:
+        """The name of the body before it was continued."""
+        return self.body.removesuffix(CONTINUED)
+
+    @property
+    def read_in_words(self) -> str:
+        """What the words come from."""
+        if self.body == "own":
+            return "the texts that it learned from"
+        more = " and of the texts that it was continued on" if self.body != self.base else ""
+        return f"the body `{self.base}`{more}"
+
     @cached_property
     def _scores(self) -> FloatArray:
         """(texts, words, width)"""

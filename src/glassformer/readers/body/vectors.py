@@ -55,7 +55,6 @@ class Card(BaseModel):
         name: of the folder that it was written to.
         base: the name of the body that was continued, if it was one.
         read: how many words they hold.
-        seconds: that this process took to make it. They are not written: the same texts and seed give the same files.
         axes: along which a head learns faster.
     """
 
@@ -69,7 +68,6 @@ class Card(BaseModel):
     seed: int
     sources: tuple[str, ...]
     read: int
-    seconds: float = Field(default=0.0, exclude=True)
     version: str
     axes: tuple[Axis, ...] = Field(default=(), exclude_if=not_)
 
@@ -198,7 +196,10 @@ class Body(Lexicon):
             GlassformerError: a file is damaged, or the files do not match each other.
         """
         check_body(folder)
-        card = as_record(Card, read_json(folder / BODY_FILE), folder / BODY_FILE)
+        described = read_json(folder / BODY_FILE)
+        if isinstance(described, dict):
+            described.pop("seconds", None)  # older versions wrote them
+        card = as_record(Card, described, folder / BODY_FILE)
         check_is_file(folder / WORDS_FILE)
         try:
             content = read_bounded(folder / WORDS_FILE, _MOST_BYTES, str(folder / WORDS_FILE))

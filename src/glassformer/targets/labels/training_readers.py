@@ -14,11 +14,11 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
-from glassformer.readers.joining import GAIN, KNOWING, Joined, join, log_odds, open_rows
+from glassformer.readers.joining import KNOWING, Joined, join, log_odds, open_rows
 from glassformer.readers.label_loss import label_loss
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
+from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
 
 _DEVIATION = 0.25  # of the log of the temperature of all readers together: their weights are fitted to the same rows
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance, or that alone can be shifted: it says almost nothing

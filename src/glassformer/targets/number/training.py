@@ -25,7 +25,6 @@ from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
-from glassformer.readers.joining import GAIN
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import NumberSaying
 from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale
@@ -44,7 +43,7 @@ from glassformer.training import preparation
 from glassformer.training.loop import Observer
 from glassformer.training.objectives import check_one_label
 from glassformer.training.preparation import Prepared, check_head, rules_of
-from glassformer.training.readers import LearnedReaders, Lessons, helpful
+from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Ended, finished_model
 
