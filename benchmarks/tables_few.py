@@ -79,13 +79,13 @@ def alone_tables(found: Document) -> Iterator[str]:
         values = {name: each["accuracy"]["value"] for name, each in line["contestants"].items()}
         gains = [values[f"{COUNTING} and {body}"] - values[line["best_alone"][body]] for body in bodies]
         losses.append(-min(gains))
-        shown = [f"{gain:+.3f}" for gain in gains]
+        shown = [("−" if gain < 0 else "+") + short(abs(gain)) for gain in gains]
         rows.append((f"`{line['table']}`", *(short(values[name]) for name in [COUNTING, *others]), ", ".join(shown)))
     yield markdown([("table", COUNTING, *others, f"together over the best alone: {', '.join(bodies)}"), *rows])
     draws = len(lines[0]["contestants"][COUNTING]["of_draws"])
     yield (
         f"Means over {draws} draws of {lines[0]['per_class']} rows of each class. The largest loss against the best "
-        f"reader alone is {max(losses):.3f}."
+        f"reader alone is {short(max(losses))}."
     )
 
 

@@ -129,7 +129,7 @@ def check_alone(folder: Path) -> None:
     table, said, *_ = kinds(folder)["readers-alone"]("readers-alone")
     assert "| `few` |" in table
     least = min(each["value"] for each in line["over_best_alone"].values())
-    assert said.endswith(f"The largest loss against the best reader alone is {-least:.3f}.")
+    assert said.endswith(f"The largest loss against the best reader alone is {short(-least)}.")
 
 
 def check_encoder(folder: Path) -> None:
