@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from glassformer.readers.body import vectors
-from glassformer.readers.body.vectors import Body, body_folder
+from glassformer.readers.body.vectors import SOURCES_FILE, Body, body_folder
 
 ENGLISH = body_folder("english")
 """The folder of the whole body."""
@@ -30,4 +31,5 @@ def use_small_body() -> None:
     )
     SMALL.mkdir()
     small.save(SMALL)
+    shutil.copyfile(ENGLISH / SOURCES_FILE, SMALL / SOURCES_FILE)
     vectors.SHIPPED = SMALL.parent

@@ -72,6 +72,21 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
     assert Body.load(tmp_path / "more").card.base == "small"
     assert made.document["seconds"] > 0
+    assert not (tmp_path / "more" / "SOURCES.tsv").exists()
+
+
+def test_the_sources_of_a_body_go_with_one_that_continues_it(body: Path, tmp_path: Path) -> None:
+    base = shutil.copytree(body, tmp_path / "base")
+    (base / "SOURCES.tsv").write_text("file\tlicence\n", encoding="utf-8")
+    asked = ("embeddings", body.with_name("some.txt.gz"), "--from", base, "--min-count", "2")
+    assert glassformer(*asked, "--out", tmp_path / "more").code == 0
+    assert (tmp_path / "more" / "SOURCES.tsv").read_bytes() == (base / "SOURCES.tsv").read_bytes()
+    assert "SOURCES.tsv" in (tmp_path / "more" / "SHA256SUMS").read_text(encoding="utf-8")
+    rows = write_csv(tmp_path / "rows.csv", [("we like the bread", "food"), ("we like the goal", "sport")] * 12)
+    read_with = ("--set", "model.counting=auto", "--set", f"model.body={tmp_path / 'more'}")
+    assert glassformer("train", rows, "--out", tmp_path / "m", *QUICK, *read_with).code == 0
+    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+    assert "of the body `more`. Give the `SOURCES.tsv` of this body away with the model" in card
 
 
 def test_the_axes_of_another_body_are_taken_over(body: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def embeddings(
     from glassformer.prediction.folder_format import is_unfinished
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.readers.body.learning import BodySettings, learn_body
-    from glassformer.readers.body.vectors import Body, body_folder
+    from glassformer.readers.body.vectors import SOURCES_FILE, Body, body_folder
     from glassformer.training.unfinished import work_in
 
     if base is not None and dims is not None:
@@ -91,6 +91,8 @@ def embeddings(
             body = learn_body(name, sources, settings, doing, base=begun, axes=taken_axes, work=kept)
             with folder_written_aside(out) as folder:
                 body.save(folder)
+                if base is not None and (sources_of_base := body_folder(base) / SOURCES_FILE).is_file():
+                    shutil.copyfile(sources_of_base, folder / SOURCES_FILE)
                 write_sums(folder)
     except GlassformerError:
         if not is_unfinished(work):

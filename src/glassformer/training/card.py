@@ -4,9 +4,12 @@ from typing import Any, Protocol
 
 from glassformer.data.inputs import example_of
 from glassformer.models.build import parameter_count
+from glassformer.models.model_config import OWN_BODY, ModelConfig
 from glassformer.pages.html import written
 from glassformer.prediction.folder_names import TEXTS_FILE
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.readers.body.reader import BodyReader
+from glassformer.readers.body.vectors import DEFAULT_BODY, SOURCES_FILE, body_folder
 
 
 class Said(Protocol):
@@ -41,5 +44,14 @@ def model_card(trained: TrainedModel) -> str:
         said=said_of(trained),
         parameters=parameter_count(config.model, config.vocab_size, config.n_classes),
         texts_file=TEXTS_FILE,
+        sources_file=SOURCES_FILE if _has_sources(trained) else None,
         example=example_of(config.inputs),
     )
+
+
+def _has_sources(trained: TrainedModel) -> bool:
+    """Whether the body that a model read with names the authors of its texts."""
+    reader, model = trained.readers.get("body"), trained.config.model
+    if not isinstance(reader, BodyReader) or reader.base == OWN_BODY or not isinstance(model, ModelConfig):
+        return False
+    return (body_folder(DEFAULT_BODY if model.body == "auto" else model.body) / SOURCES_FILE).is_file()

@@ -22,6 +22,8 @@ from glassformer.models.model_config import HUB
 
 WORDS_FILE, VECTORS_FILE = "words.txt", "vectors.safetensors"
 DEFAULT_BODY = "english"
+SOURCES_FILE = "SOURCES.tsv"
+"""Authors and licences of the texts of a body. It goes with it, with bodies that continue it, and with their models."""
 SHIPPED = Path(__file__).parent / "shipped"
 """The folder of the bodies that come with the package, each in a folder of its name."""
 COMMON = 1e-3
