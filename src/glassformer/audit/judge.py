@@ -23,7 +23,7 @@ _PLURALS = {
     "link with a login": "links with a login",
 }
 _EXAMPLES = 3
-_MASK = "replace it in the table, or where unlabelled texts hold it, by a word such as EMAIL, PHONE or NAME, and train again"
+_MASK = "replace it in the table or the unlabelled texts by a word such as EMAIL, PHONE or NAME, and train again"
 
 _ALONE = "A first name or surname alone was not looked for"
 
