@@ -129,7 +129,8 @@ def by_threshold(tree: Tree, probs: Array, truth: IntArray, least: float) -> dic
     some = given >= 0
     right = (tree.paths[truth] == given[:, None]).any(axis=1)[some]
     found = hierarchical(tree, given, truth, seed=SEED).model_dump()
-    return {"least": least, **found, "none": float(1 - some.mean()), "ends_right": float(right.mean())}
+    ends_right = float(right.mean()) if len(right) else None
+    return {"least": least, **found, "none": float(1 - some.mean()), "ends_right": ends_right}
 
 
 def surest(tree: Tree, probs: Array, least: float) -> IntArray:

@@ -73,13 +73,13 @@ def test_one_row_proves_nothing(reviews: Trained, turned_round: Path, tmp_path: 
 
 
 def test_texts_keep_to_their_lines(reviews: Trained, turned_round: Path, tmp_path: Path) -> None:
-    rows = [(f"good film\n{' ' * spaces}row\tbreak\r", POSITIVE) for spaces in range(4)]
+    rows = [(f"good great fine film\n{' ' * spaces}row\tbreak\r", POSITIVE) for spaces in range(4)]
     command = ("compare", reviews.folder, turned_round, write_csv(tmp_path / "test.csv", rows))
     said, document = glassformer(*command), glassformer(*command, "--json").document
     shown = [line for line in said.out.splitlines() if line.startswith("  row ")]
     assert len(shown) == 4
-    assert shown[0].endswith(": good film row break")
-    assert document["only_a_right"][0]["text"] == "good film\nrow\tbreak\r"
+    assert shown[0].endswith(": good great fine film row break")
+    assert document["only_a_right"][0]["text"] == "good great fine film\nrow\tbreak\r"
 
 
 def test_several_labels_are_read_as_in_training(tags: Trained, tmp_path: Path) -> None:
