@@ -100,7 +100,8 @@ def _fit(values: sparse.csr_matrix, target: Array, strength: float, weigh: Float
     of_many, of_texts = np.split(found, [values.shape[1] - np.count_nonzero(alone)], axis=1)
     weights = np.zeros((len(found), values.shape[1]), found.dtype)
     weights[:, ~alone] = of_many
-    weights[:, values.indices[mine]] = of_texts[:, text[mine]] * (values.data[mine] / lengths[text[mine]])
+    shares = values.data[mine] / np.where(lengths, lengths, 1)[text[mine]]  # all values of a text may be 0
+    weights[:, values.indices[mine]] = of_texts[:, text[mine]] * shares
     return weights, bias
 
 
