@@ -9,7 +9,7 @@ import numpy as np
 from glassformer.data.arrays import unit
 from glassformer.data.model_marks import BODY_FILE
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.readers.body.vectors import DEFAULT_BODY, Body, body_folder
+from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.readers.counting.ngrams import words_of
 
 
@@ -64,7 +64,7 @@ def near_in_body(trained: Any, words: Iterable[str], *, count: int) -> Mapping[s
     if reader is None or "body" not in trained.config.asked:
         return {}
     name = trained.config.model.body
-    folder = body_folder(DEFAULT_BODY if name == "auto" else name)
+    folder = body_folder(name)
     if not (folder / BODY_FILE).is_file():
         return {}
     body, found = Body.load(folder), {}

@@ -9,7 +9,7 @@ from glassformer.pages.html import written
 from glassformer.prediction.folder_names import TEXTS_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.body.vectors import DEFAULT_BODY, SOURCES_FILE, body_folder
+from glassformer.readers.body.vectors import SOURCES_FILE, body_folder
 
 
 class Said(Protocol):
@@ -54,4 +54,4 @@ def _has_sources(trained: TrainedModel) -> bool:
     reader, model = trained.readers.get("body"), trained.config.model
     if not isinstance(reader, BodyReader) or reader.base == OWN_BODY or not isinstance(model, ModelConfig):
         return False
-    return (body_folder(DEFAULT_BODY if model.body == "auto" else model.body) / SOURCES_FILE).is_file()
+    return (body_folder(model.body) / SOURCES_FILE).is_file()

@@ -21,7 +21,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
-from glassformer.readers.body.vectors import DEFAULT_BODY, Body, body_folder, check_body
+from glassformer.readers.body.vectors import Body, body_folder, check_body
 from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
@@ -176,7 +176,7 @@ def body_of(model: DesignConfig) -> Body | TextEncoder | None:
         return None
     if model.body.startswith(HUB):
         return read_encoder(model.body)
-    return Body.load(body_folder(DEFAULT_BODY if model.body == "auto" else model.body))
+    return Body.load(body_folder(model.body))
 
 
 def check_body_exists(model: DesignConfig) -> None:

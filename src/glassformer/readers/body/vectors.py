@@ -251,7 +251,12 @@ def check_body(folder: Path) -> None:
 
 
 def body_folder(body: str) -> Path:
-    """Return the folder of a body that comes with the package, or `body` as a path, which goes first if it exists."""
+    """Return the folder of a body that comes with the package, or `body` as a path, which goes first if it exists.
+
+    `auto` is the one that models read with by default.
+    """
+    if body == "auto":
+        return SHIPPED / DEFAULT_BODY
     path = Path(body)
     return SHIPPED / body if path.name == body and (SHIPPED / body).is_dir() and not path.exists() else path
 

@@ -113,7 +113,7 @@ def _fitted(values: sparse.csr_matrix, target: Array, strength: float, weigh: Fl
     optimizer stops a little later, as a slope by texts is larger than by n-grams.
     """
     known = values
-    if small := len(target) <= _SMALL and _fits_faster_by_texts(values, len(np.unique(target))):
+    if small := _fits_faster_by_texts(values, len(np.unique(target))):
         exact = values.astype(np.float64)
         products = (exact @ exact.T).toarray()
         apart = _NEARLY_0 * max(1.0, products.diagonal().mean())  # texts may be the same
@@ -135,9 +135,9 @@ def _fits_faster_by_texts(values: sparse.csr_matrix, n_classes: int) -> bool:
     For two classes they are not: they need one output and few steps. For more, both sides count operations of about 4
     nanoseconds for a class, in 30 steps of the optimizer.
     """
-    if n_classes == 2:
-        return False
     rows, columns = values.shape
+    if n_classes == 2 or rows > _SMALL:
+        return False
     texts = np.bincount(values.indices, minlength=columns).astype(np.float64)
     by_texts = rows**2 + (texts @ texts / 5 + rows**3 / 180) / n_classes
     return bool(by_texts < 50 * columns + 7 * values.nnz)
