@@ -16,7 +16,7 @@ READ, KNOWING, STRANGE = 10_000.0, 4.0, 0.02
 """The odds that a reader that leads knows something of the rows: word vectors that know most of their words, an
 encoder, and an encoder that does not know their words."""
 _DEVIATION = 0.25  # of the weights of several readers
-_LEADING, _LED = 1.0, 0.25  # the means of the weights of a reader that leads, and of the others, given no rows
+_LEADING, _LED = 1.0, 0.12  # the means of the weights of a reader that leads, and of the others, given no rows
 _CAUGHT_UP = 100  # held-out rows, by which the means are half way from these to 1 / √readers
 _UNTOLD = 16  # rows. As many say about half of how frequent labels are
 _STEP = 1e-4  # in weights, to measure how fast the slope of the loss changes
@@ -55,7 +55,7 @@ def join(
         row_weights: (rows,)
         fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
         leading: the number of a reader that has read far more than these rows. With few of them its weight has a mean
-            of 1, and that of each other one of .25: they know only what the rows told them. The more rows, the nearer
+            of 1, and that of each other one of .12: they know only what the rows told them. The more rows, the nearer
             both are to 1 / √readers. The weights are means over two models, one of which leaves this reader out. Each
             counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
         odds: that the leading reader knows something of these rows, before they are seen.
