@@ -341,7 +341,7 @@ def finished_model(
     recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
     seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)
     own = {"pretraining": pretraining} if pretraining else {}
-    if learned is not None and prepared.own_texts is not None and has_own_vectors(prepared, learned.fitted):
+    if learned is not None and prepared.own_texts is not None and has_own_vectors(learned.fitted):
         own |= {"body": prepared.own_texts.record}
     config = FolderConfig(
         model=recipe.model,
