@@ -207,8 +207,7 @@ def doubts_of(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
 
 def doubts_of_encoder(config: FolderConfig) -> list[str]:
     """Return why the encoder may know nothing of the texts, as training found."""
-    doubts: list[str] = config.data.get("encoder_doubts", [])
-    return doubts
+    return [] if "teacher" in config.data else [*config.remembered.data.encoder_doubts]
 
 
 def by_text(places: IntArray, values: Array) -> Array:
