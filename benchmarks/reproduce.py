@@ -1,6 +1,6 @@
 """The table of the published systems: every run with its seed, versions, machine and commit.
 
-    python -m benchmarks.reproduce                          # all of it: many hours
+    python -m benchmarks.reproduce                          # all of it, after saying how long each line took
     python -m benchmarks.reproduce bui-dang-rows --data zhou
 
 Systems, --data and --init are those of `glassformer reproduce`. Each line of the table becomes one JSON file in
@@ -10,13 +10,17 @@ benchmarks/results/reproduce.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
-from benchmarks.experiment import arguments, processor, running
-from benchmarks.tables_reproduce import name_of
+from benchmarks.experiment import RESULTS, arguments, processor, running
+from benchmarks.tables_common import read
+from benchmarks.tables_reproduce import NOT_YET, name_of
 from glassformer.cli.reproduce import LiveTable
+from glassformer.data.wording import counted, duration
 from glassformer.errors import UsageError
 from glassformer.experiments.published.reproduce import choose, reproduce
+from glassformer.experiments.published.systems import TableEntry
 from glassformer.experiments.published.table import Cell, Reproduction
 from glassformer.training.initial_weights import read_initial_weights
 
@@ -36,7 +40,10 @@ def main() -> None:
     with running(options) as experiment:
         init = None if options.init is None else read_initial_weights(options.init)
         stamp = {"commit": experiment.commit, "processor": processor()}
-        for entry in choose(options.systems, options.data, first_look=options.quick):
+        entries = choose(options.systems, options.data, first_look=options.quick)
+        for entry in () if options.quick else entries:
+            print(f"{entry.system} on {entry.data}: {time_of(entry)}", file=sys.stderr)
+        for entry in entries:
             command = f"python -m benchmarks.reproduce {entry.system.split()[0]} --data {entry.data}"
             if any(variant.from_weights for variant in entry.variants.values()):
                 command += f" --init {options.init}"
@@ -50,6 +57,16 @@ def main() -> None:
                 print(f"{entry.system} on {entry.data} left out: {error}", file=sys.stderr)
                 continue
             experiment.write_as_it_is(f"reproduce/{name_of(entry)}", result(found))
+
+
+def time_of(entry: TableEntry, results: Path = RESULTS) -> str:
+    """Say how long the runs of a line trained when they were measured."""
+    file = results / "reproduce" / f"{name_of(entry)}.json"
+    if not file.is_file():
+        return NOT_YET
+    line = read(file)
+    seconds = [run["training_seconds"] for cell in line["cells"].values() for run in cell["runs"]]
+    return f"{counted(len(seconds), 'run')} trained for {duration(sum(seconds))} when measured"
 
 
 def result(found: Reproduction) -> dict[str, Any]:

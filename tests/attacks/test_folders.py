@@ -346,6 +346,7 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "data-read-as-a-list": (config(data={"read_as": [1]}), ("data.read_as", "damaged")),
     "data-read-as-odd": (config(data={"read_as": {"train": 7}}), ("data.read_as.train", "damaged")),
     "data-column-a-number": (config(data={"text_column": 3}), ("data.text_column", "damaged")),
+    "data-doubts-a-number": (config(data={"encoder_doubts": 5}), ("data.encoder_doubts", "damaged")),
     "data-rows-a-text": (config(data={"rows": "many"}), ("data.rows", "damaged")),
     "recipe-seed-a-text": (config(recipe={"training": {"seed": "x"}}), ("recipe.training.seed", "damaged")),
     "recipe-validation-odd": (config(recipe={"validation": {"fraction": 7}}), ("recipe.validation", "damaged")),

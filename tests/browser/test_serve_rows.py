@@ -13,7 +13,7 @@ from tests.browser.chromium import CHROMIUM, check_it_can_be_read, let_go
 from tests.browser.serving import running, served_page
 from tests.browser.test_serve_tables import DROP
 from tests.explanation.test_explain import two_readers
-from tests.serving.samples import ROW, of_rows, served
+from tests.serving.samples import ROW, of_groups, of_rows, served
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -170,6 +170,7 @@ def test_the_right_answer_to_a_row_is_said_and_all_can_be_read(browser: Browser,
     expect(page.locator("#keeps")).to_have_text("keeps only texts whose right answer you give")
     typed(page)
     page.get_by_text("Say the right answer").click()
+    expect(page.get_by_label("Its group")).to_have_count(0)
     page.get_by_role("button", name="Keep").click()
     expect(page.locator(".feedback [role=status]")).to_have_text("Choose a label.")
     page.get_by_label("Right label").select_option("fine")
@@ -183,9 +184,19 @@ def test_the_right_answer_to_a_row_is_said_and_all_can_be_read(browser: Browser,
         page.get_by_label("fine").check()
         page.get_by_role("button", name="Keep").click()
         expect(page.locator(".feedback [role=status]")).to_contain_text("Kept")
-    first, second = (json.loads(line) for line in kept.read_text().splitlines())
+    with served_page(browser, served(trained=of_groups()), feedback=FeedbackFile(kept)) as page:
+        page.locator("#text").fill("not again")
+        page.get_by_text("Say the right answer").click()
+        page.get_by_label("Its group (customer)").fill(" Anna ")
+        page.get_by_label("Right label").select_option("bad")
+        for _ in range(2):
+            with page.expect_response("**/feedback"):
+                page.get_by_role("button", name="Keep").click()
+            expect(page.get_by_label("Its group (customer)")).to_have_value("")
+    first, second, *grouped = (json.loads(line) for line in kept.read_text().splitlines())
     assert {name: first[name] for name in ROW} == ROW | {"price": str(ROW["price"])}
     assert (first["label"], second["text"], second["label"]) == ("fine", "not again", ["fine"])
+    assert [line.get("customer") for line in (first, second, *grouped)] == [None, None, "Anna", None]
 
 
 def test_models_that_read_different_inputs_do_not_share_a_page(browser: Browser) -> None:

@@ -3,19 +3,23 @@ import gzip
 import json
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from glassformer.cli import output
 from glassformer.explanation.by_reader import METHODS
 from glassformer.readers.body import vectors
+from glassformer.readers.body.reader import BodyReader, Origin
 from glassformer.readers.body.vectors import Body, body_folder
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import POSITIVE, Trained, review_rows, write_csv
 
+PADDED = ("weights", "values")
 TEXT = "a dull play, but a good film"
 
 
@@ -122,6 +126,7 @@ def test_the_words_that_the_body_takes_for_alike_are_shown(reviews: Trained, tmp
     assert f"{near[0]} 0." in page.read_text(encoding="utf-8").partition("Nearest words in the body")[2]
     found = json.loads(glassformer("explain", reviews.folder, TEXT, "--neighbours", "--json").out)
     assert [each["word"] for each in found["near_in_body"]["good"]] == near
+    assert found["near_before"] is None
 
 
 def test_a_body_that_is_not_there_any_more_is_said(
@@ -131,6 +136,36 @@ def test_a_body_that_is_not_there_any_more_is_said(
     outcome = glassformer("explain", reviews.folder, TEXT, "--neighbours")
     assert "the model holds no vectors of these words, so there is nothing to show for --neighbours" in outcome.err
     assert "Nearest" not in outcome.out
+
+
+@pytest.mark.parametrize("origin", ["continued", "own"])
+def test_of_a_body_that_was_continued_the_vectors_before_are_shown(
+    origin: Origin, reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model knows words that the texts brought."""
+    loaded = BodyReader.load
+
+    def of_run(folder: Path) -> BodyReader:
+        reader = loaded(folder)
+        more: Any = {
+            name: np.pad(getattr(reader, name), ((0, 1), (0, 0))[: getattr(reader, name).ndim]) for name in PADDED
+        }
+        return replace(reader, words=(*reader.words, "zorblax"), origin=origin, **more)
+
+    monkeypatch.setattr(BodyReader, "load", of_run)
+    page = tmp_path / "why.html"
+    outcome = glassformer("explain", reviews.folder, TEXT, "--neighbours", "--html", page)
+    found = json.loads(glassformer("explain", reviews.folder, TEXT, "--neighbours", "--json").out)
+    heading = "Nearest words in the body `english`, before it was continued"
+    if origin == "own":
+        assert "no vectors of the body, which its own texts alone made, so there is nothing to show" in outcome.err
+        assert (found["near_in_body"], found["near_before"]) == ({}, None)
+        return
+    near = [word for word, _ in Body.load(body_folder("english")).nearest("good")]
+    assert re.search(rf"^{heading}:\n(.+\n)*?good +{', '.join(near)}$", outcome.out, re.MULTILINE)
+    assert heading in page.read_text(encoding="utf-8")
+    assert [each["word"] for each in found["near_in_body"]["good"]] == near
+    assert found["near_before"] == "english"
 
 
 def test_a_text_that_begins_with_a_minus_stands_after_two(reviews: Trained) -> None:

@@ -129,13 +129,13 @@ def test_word_vectors_are_continued_on_unlabelled_texts(
     given = ("--unlabelled", tmp_path / "u.txt")
     unread = add(reviews, more, tmp_path / "m", *given, "--set", "model.body=none")
     misused(unread, "--unlabelled", "pre-training does not go with --init model")
-    of_bodies = {"english": ("english, continued", ()), "own": ("own", ("--set", "model.body=own"))}
-    for out, (name, settings) in of_bodies.items():
+    of_bodies = {"english": ("continued", ()), "own": ("own", ("--set", "model.body=own"))}
+    for out, (origin, settings) in of_bodies.items():
         said = add(reviews, more, tmp_path / out, *given, *settings, "--epochs", "1")
         assert said.code == 0, said.err
         assert f"{tmp_path / 'u.txt'}: 2 lines\n" in said.err
         assert json.loads((tmp_path / out / "config.json").read_text())["data"]["body"]["unlabelled_texts"] == 2
-        assert json.loads((tmp_path / out / "readers" / "body" / "words.json").read_text())["body"] == name
+        assert json.loads((tmp_path / out / "readers" / "body" / "words.json").read_text())["origin"] == origin
         assert "also read texts without labels" not in said.err
     (tmp_path / "again.csv").write_text(more.read_text().replace("1", "2"))
     monkeypatch.chdir(reviews.table.parent)

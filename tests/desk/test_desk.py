@@ -454,9 +454,16 @@ def test_ordered_classes_change_places(client: TestClient, project: Project) -> 
     for texts, name in (([1, 2], "good, or fine"), ([3, 4], "bad"), ([5], "rare")):
         decided(client, texts, label=name)
     assert client.get("/desk/state").json()["ordered"] is True
-    for _ in range(2):
-        client.post("/desk/classes", json={"name": "bad", "up": True, "who": "me"})
+    client.post("/desk/classes", json={"name": "bad", "before": "good, or fine", "who": "me"})
     assert project.store.classes == ["bad", "good, or fine", "rare"]
+    client.post("/desk/classes", json={"name": " so so ", "before": "good, or fine", "who": "me"})
+    decided(client, [6], label="so so")
+    assert project.store.classes == ["bad", "so so", "good, or fine", "rare"]
+    client.post("/desk/undo", json={"who": "me"})
+    assert project.store.classes == ["bad", "good, or fine", "rare"]
+    for before in ("bad", "worse"):
+        said = refused(client, "/desk/classes", name=" bad", before=before, who="me")
+        assert said == f"there is no other class '{before}'"
     assert project.settings() == {"task": "ordered", "order": 'bad,"good, or fine"'}
 
 

@@ -171,6 +171,6 @@ def test_a_level_is_renamed_by_the_page(tmp_path: Path) -> None:
         asked = {"name": "Food > ", "to": "Meals", "who": "me"}
         found = client.post("/desk/classes", json=asked).json()
         assert [each["name"] for each in found["classes"]][:2] == ["Meals > Fruit > Apple", "Meals > Fruit > Pear"]
-        for refused in (asked, {"name": "Tools > ", "up": True, "who": "me"}):
+        for refused in (asked, {"name": "Tools > Other", "before": "Tools > ", "who": "me"}):
             answer = client.post("/desk/classes", json=refused)
-            assert (answer.status_code, answer.json()["reason"][:17]) == (422, "there is no class")
+            assert (answer.status_code, answer.json()["reason"][:11]) == (422, "there is no")

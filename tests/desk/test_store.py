@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.desk.classes import add_classes, give, move_class, raise_class
+from glassformer.desk.classes import add_classes, give, move_class, place_class
 from glassformer.desk.measuring import by_round, measured
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
@@ -193,7 +193,7 @@ def test_undo_brings_a_class_back_to_its_place_and_its_key(tmp_path: Path) -> No
     for number, name in enumerate(("a", "b", "c", "d"), start=1):
         label(project, [number], name)
     move_class(store, "b", "B", "me")
-    raise_class(store, "B")
+    place_class(store, "B", "a")
     assert store.classes == ["B", "a", "c", "d"]
     store.undo("me")
     assert store.classes == ["b", "a", "c", "d"], "where the new name stood"

@@ -49,6 +49,13 @@ def of_rows() -> TrainedModel:
     return replace(trained, config=config, model=classifier, tokenizer=tokenizer)
 
 
+def of_groups() -> TrainedModel:
+    """A model that was trained with groups."""
+    trained = two_readers()
+    recipe = trained.config.recipe | {"validation": {"group": "customer"}}
+    return replace(trained, config=trained.config.model_copy(update={"recipe": recipe}))
+
+
 def of_numbers(folder: Path) -> dict[str, ServedModel]:
     """A trained model of a number, whose transformer is given a weight."""
     recipe = load_recipe(None, overrides=SETTINGS)

@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.limits import Limits
-from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
-from tests.serving.samples import TEXT, served
+from tests.serving.samples import TEXT, of_groups, served
 
 CLIENT = TestClient(create_app(served(), limits=Limits(explained_texts=2, explained_characters=100)))
 
@@ -76,11 +74,7 @@ def test_feedback_is_kept_as_lines_that_can_be_trained_on(tmp_path: Path) -> Non
 
 def test_feedback_holds_the_group_of_its_row_if_the_model_was_trained_with_groups(tmp_path: Path) -> None:
     path = tmp_path / "feedback.jsonl"
-    (plain,) = served("plain").values()
-    trained = two_readers()
-    recipe = trained.config.recipe | {"validation": {"group": "customer"}}
-    grouped = replace(trained, config=trained.config.model_copy(update={"recipe": recipe}))
-    models = served("grouped", grouped) | {"plain": plain}
+    models = served("grouped", of_groups()) | served("plain")
     with TestClient(create_app(models, feedback=FeedbackFile(path))) as client:
 
         def sent(**more: Any) -> Any:
@@ -90,6 +84,8 @@ def test_feedback_holds_the_group_of_its_row_if_the_model_was_trained_with_group
         assert sent(group="Anna", model="plain")["reason"] == (
             "the model plain was trained without groups; leave out `group=`"
         )
+        about = client.get("/model").json()["models"]
+        assert [model.get("group") for model in about] == ["customer", None]
         half = json.dumps({"text": TEXT, "label": "good", "group": "\udfff"})
         refused = client.post("/feedback", content=half, headers={"content-type": "application/json"})
         assert "half of a surrogate pair" in refused.json()["reason"]

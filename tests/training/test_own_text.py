@@ -384,7 +384,9 @@ def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> 
     assert "3 unlabelled texts are also test texts and were left out" in memory.messages
     reader, plain = body_reader(trained), train_model(replace(given, unlabelled=()), with_body(body))
     assert "zorblax" in reader.words
-    assert reader.body == ("own" if body == "own" else "english, continued")
+    assert (reader.body, reader.origin) == (body, "own" if body == "own" else "continued")
+    reader.save(tmp_path)
+    assert BodyReader.load(tmp_path).origin == reader.origin
     assert "zorblax" not in body_reader(plain).words
     assert not any("quuxol" in word for word in reader.words)
     assert trained.tokenizer.to_json() == plain.tokenizer.to_json()
@@ -408,7 +410,7 @@ def test_word_vectors_stay_as_they_were_if_held_out_rows_speak_against_the_unlab
     whole = with_body(str(ENGLISH))
     trained = train_model(given, whole, out=tmp_path / "out", observer=memory)
     assert any("word vectors: english answers 60 held-out rows clearly better" in said for said in memory.messages)
-    assert body_reader(trained).body == "english"
+    assert (body_reader(trained).body, body_reader(trained).origin) == ("english", "given")
     assert "body" not in trained.config.data
     assert "muddled" not in (tmp_path / "out" / "README.md").read_text()
     plain = body_reader(train_model(replace(given, unlabelled=()), whole))
@@ -449,7 +451,7 @@ def test_unlabelled_texts_in_a_language_that_english_does_not_know_have_vectors_
         for message in memory.messages
     )
     assert any(message.startswith("learning word vectors from") for message in memory.messages)
-    assert body_reader(trained).body == "own"
+    assert body_reader(trained).origin == "own"
     assert "mlif" in body_reader(trained).words
 
 

@@ -17,6 +17,7 @@ from glassformer.data.arrays import IntArray
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
+from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.labels.learning_curve import right_rows
 from glassformer.prediction import predictor as prediction
@@ -500,15 +501,24 @@ def test_a_resumed_run_knows_what_its_encoder_is_worth(tmp_path: Path) -> None:
     recipe = resumable(2000)
     body = {"body": f"hf:{tmp_path / 'encoder'}"}
     recipe = recipe.model_copy(update={"model": recipe.model.model_copy(update=body)})
-    rows = Sources(train=opinions(60))
+    table = opinions(60)
+    table = dataclasses.replace(table, frame=table.frame.with_columns(text="все хорошо и плохо: " + pl.col("text")))
+    rows = Sources(train=table)
     whole = train_model(rows, recipe)
     for damaged in (False, True):
         with pytest.raises(InterruptedTraining):
             train_model(rows, recipe, out=tmp_path / "out", observer=interrupt_after(1), overwrite=True)
         if damaged:
-            (tmp_path / "out" / "checkpoint" / "encoder" / "odds.json").unlink()
-        resumed = train_model(rows, recipe, out=tmp_path / "out", resume=True)
+            (tmp_path / "out" / "checkpoint" / "encoder" / "about.json").unlink()
+        resumed = train_model(rows, recipe, out=tmp_path / "out", resume=True, worded=lambda found: found)
         assert resumed.config.readers == whole.config.readers
+        assert resumed.config.data["encoder_doubts"] == whole.config.data["encoder_doubts"]
+    (doubt,) = whole.config.data["encoder_doubts"]
+    assert re.fullmatch(r"\d\d% of the tokens of these texts are unknown to the encoder; .+", doubt)
+    for said in ("README.md", "report.html"):
+        assert doubt in (tmp_path / "out" / said).read_text(encoding="utf-8")
+    measured, _ = measure_model(Predictor(resumed), tmp_path / "out", table, "the table is gone", split="the whole")
+    assert doubt in measured.notes
 
 
 def test_other_groups_or_weights_cannot_resume(tmp_path: Path) -> None:

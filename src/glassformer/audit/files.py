@@ -188,7 +188,7 @@ def _texts(path: Path, name: Path) -> Iterable[str] | None:
 def _words_of_its_own(described: Any) -> Iterator[str]:
     """Yield the strings of a body reader that do not come from a body which everyone has."""
     body = described.get("body") if isinstance(described, dict) else None
-    name = str(body).removesuffix(CONTINUED)
+    name = str(body).removesuffix(CONTINUED)  # of older versions
     known = Body.load(SHIPPED / name).index if name in {path.name for path in SHIPPED.iterdir()} else {}
     return (word for word in _strings(described) if word not in known)
 

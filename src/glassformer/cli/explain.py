@@ -148,6 +148,7 @@ def _note_silent(readers: str, *, method: str | None, heads: bool) -> None:
 def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
     """Print the explanation of a text, and write its page."""
     from glassformer.explanation.explain import explain as explain_text
+    from glassformer.explanation.neighbours import body_reader_of
     from glassformer.explanation.page import write_explanation
 
     if is_file(given):
@@ -157,7 +158,10 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
     doing("explaining" + time_of_a_long(predictor, given, "the text"))
     found = explain_text(predictor, given, **asked)
     if asked["neighbours"] and not (found.neighbours or found.near_in_body):
-        insist("note: the model holds no vectors of these words, so there is nothing to show for --neighbours")
+        body = body_reader_of(predictor.trained)
+        own = body is not None and body.origin == "own"
+        of = "the body, which its own texts alone made" if own else "these words"
+        insist(f"note: the model holds no vectors of {of}, so there is nothing to show for --neighbours")
     if html is not None:
         write_explanation(html, found)
         say(f"page: {html}")
@@ -216,7 +220,7 @@ def _show_explanation(found: Explanation) -> None:
         show(f"\nThe heads that move the {found.asked.whole} most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)
     _show_neighbours("the embeddings", found.neighbours)
-    _show_neighbours("the body", found.near_in_body)
+    _show_neighbours(found.where_near, found.near_in_body)
     if found.nearest is not None:
         _show_nearest(found.nearest)
 

@@ -24,11 +24,11 @@ def add_classes(store: Store, names: Sequence[str]) -> None:
         store.note(added=list(dict.fromkeys([*store.added, *names])))
 
 
-def raise_class(store: Store, name: str) -> None:
-    """Let a class change places with the one before it."""
+def place_class(store: Store, name: str, before: str) -> None:
+    """Put a class, which may be new, before another one. A new one is gone again if its only label is undone."""
     with store.change():
-        place = (names := store.classes).index(name)
-        names.insert(max(0, place - 1), names.pop(place))
+        names = [each for each in store.classes if each != name]
+        names.insert(names.index(before), name)
         store.put_classes(names)
 
 

@@ -16,7 +16,7 @@ from fastapi.responses import FileResponse
 
 from glassformer.data.addresses import local_path
 from glassformer.data.parts import PartError, with_part
-from glassformer.desk.classes import add_classes, class_notes, move_class, raise_class
+from glassformer.desk.classes import add_classes, class_notes, move_class, place_class
 from glassformer.desk.learning_chart import learning_chart
 from glassformer.desk.measuring import asked_of, automatic, automatic_share, by_round, measured, swayed
 from glassformer.desk.people import agreement, people_of
@@ -77,13 +77,15 @@ def add_project(app: FastAPI, asked: Asked) -> None:
 
     @app.post("/desk/classes")
     def classes(body: ClassChanged) -> dict[str, Any]:
-        """Add a class, or give all texts of a class, or of all classes below a level, another one."""
+        """Add a class, put it in its place, or give all texts of it, or of all classes below a level, another one."""
         names, labelling = project.store.classes, project.store.labelling
-        if body.to is None and not body.up:
+        if body.before is not None:
+            if body.before not in {*names} - {name := labelling.name(body.name)}:
+                raise UsageError(f"there is no other class {quoted(body.before)}")
+            place_class(project.store, name, body.before)
+        elif body.to is None:
             add_classes(project.store, labelling.classes_of(labelling.name(body.name)))
-        elif body.to is None and body.name in names:
-            raise_class(project.store, body.name)
-        elif body.to is None or not any(labelling.is_among(name, body.name) for name in names):
+        elif not any(labelling.is_among(name, body.name) for name in names):
             raise UsageError(f"there is no class {quoted(body.name)}")
         else:
             move_class(project.store, body.name, labelling.name(body.to), body.who)

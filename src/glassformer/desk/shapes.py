@@ -80,11 +80,11 @@ class Named(Viewer):
 
 
 class ClassChanged(BodyOfRequest):
-    """A new class, one that changes places with the one before, or one whose texts get another, maybe new, one."""
+    """A new class, one that is put before another, or one whose texts get another, maybe new, one."""
 
     name: str = Field(max_length=LONGEST_NAME)
     to: str | None = Field(default=None, max_length=LONGEST_NAME)
-    up: bool = False
+    before: str | None = Field(default=None, max_length=LONGEST_NAME)
     who: str = Field(max_length=LONGEST_NAME)
 
 

@@ -28,7 +28,7 @@ from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import Side, drift_table, some_rows
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.measured import MeasuredRows, Outcome, doubts_of, measures_of
+from glassformer.evaluation.measured import MeasuredRows, Outcome, doubts_of, doubts_of_encoder, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import (
@@ -165,7 +165,7 @@ def measure_model(
     trained, config = predictor.trained, predictor.trained.config
     part = measures_of(config)
     truth, texts = part.truth_of(config, table), table.frame["text"].to_list()
-    notes = [*table.notes, *part.notes(config, table, truth)]
+    notes = [*table.notes, *part.notes(config, table, truth), *doubts_of_encoder(config)]
     predict_seconds = None
     if scores is None:
         say(f"answering {counted(len(texts), 'text')} of {table.source}")

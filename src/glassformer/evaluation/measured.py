@@ -205,6 +205,11 @@ def doubts_of(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
     return {field: doubtful_rows(trained, found_as, seen)}
 
 
+def doubts_of_encoder(config: FolderConfig) -> list[str]:
+    """Return why the encoder may know nothing of the texts, as training found."""
+    return [] if "teacher" in config.data else [*config.remembered.data.encoder_doubts]
+
+
 def by_text(places: IntArray, values: Array) -> Array:
     """Return for each text the mean over its changes."""
     _, of_text = np.unique(places, return_inverse=True)

@@ -23,7 +23,7 @@ from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.exact import named
 from glassformer.explanation.explanation import Explanation, Passage
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, measure_faithfulness
-from glassformer.explanation.neighbours import near_in_body, neighbours_of
+from glassformer.explanation.neighbours import body_reader_of, near_in_body, neighbours_of
 from glassformer.explanation.page import render
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading, of_words
@@ -85,7 +85,8 @@ def explain(
     """
     if method not in (None, *METHODS):
         raise UsageError(f"`method={brief_value(method)}`: no such method; choose from {', '.join(METHODS)}")
-    model = getattr(predictor.trained, "model", None)
+    trained = predictor.trained
+    model, body = getattr(trained, "model", None), body_reader_of(trained)
     asked = [name for name, value in {"heads": heads, "neighbours": neighbours, "nearest": nearest}.items() if value]
     if asked and model is None:
         raise UsageError(f"`{asked[0]}=True`: an exported model only answers; ask the model folder that it was made of")
@@ -102,6 +103,7 @@ def explain(
     strongest = [
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
     ]
+    in_body = near_in_body(trained, strongest, count=_NEIGHBOURS_OF_EACH) if neighbours else {}
     return _InNotebooks(
         text=question.layout.text,
         asked=question.asked,
@@ -118,10 +120,11 @@ def explain(
         unlike_training=_unlike(predictor, cut.text),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
         heads=_heads(reading, len(cut.words)) if heads and reading else (),
-        neighbours=neighbours_of(model, predictor.trained.tokenizer, strongest, count=_NEIGHBOURS_OF_EACH)
+        neighbours=neighbours_of(model, trained.tokenizer, strongest, count=_NEIGHBOURS_OF_EACH)
         if neighbours and reading
         else {},
-        near_in_body=near_in_body(predictor.trained, strongest, count=_NEIGHBOURS_OF_EACH) if neighbours else {},
+        near_in_body=in_body,
+        near_before=body.body if in_body and body and body.origin == "continued" else None,
         nearest=near,
     )
 

@@ -62,6 +62,7 @@ class Explanation:
             model does not know (see docs/how-it-works/unlike.md).
         counterfactual, heads, neighbours, near_in_body, nearest: see `explain`. Empty or None if they were not asked
             for.
+        near_before: the body of `near_in_body`, if its vectors were continued for this model: they are those before.
     """
 
     text: str
@@ -81,6 +82,7 @@ class Explanation:
     heads: tuple[Head, ...] = ()
     neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
     near_in_body: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
+    near_before: str | None = None
     nearest: NearestTexts | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -140,6 +142,11 @@ class Explanation:
         """What the margin holds besides the words, unless it is 0, and the margin: each with its name."""
         rest = (("if all words were unknown", self.without_known_words), ("not explained", self.unexplained))
         return [(name, value) for name, value in rest if not self.asked.is_nothing(value)] + [("sum", self.margin)]
+
+    @property
+    def where_near(self) -> str:
+        """Where the words of `near_in_body` are near."""
+        return f"the body `{self.near_before}`, before it was continued" if self.near_before else "the body"
 
     @property
     def caution(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from glassformer.data.arrays import unit
 from glassformer.data.model_marks import BODY_FILE
 from glassformer.data.tokenizers import TextTokenizer
+from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.readers.counting.ngrams import words_of
 
@@ -54,21 +55,28 @@ def neighbours_of(
     return found
 
 
+def body_reader_of(trained: Any) -> BodyReader | None:
+    reader = trained.readers.get("body")
+    return reader if isinstance(reader, BodyReader) else None
+
+
 def near_in_body(trained: Any, words: Iterable[str], *, count: int) -> Mapping[str, tuple[Neighbour, ...]]:
     """Return the words of the body with the nearest vectors, for each word that it knows whole or in pieces.
 
-    A model keeps what words add to its answers, not the vectors. So there are none if it does not ask a body, or if the
-    body has gone or is another one: a body that was continued for this model was not kept.
+    A model keeps what words add to its answers, not the vectors. So there are none if it does not ask a body, if its
+    texts alone made the body, or if the body has gone or is another one. The vectors of a body that was continued for
+    this model are those before.
     """
-    reader = trained.readers.get("body")
-    if reader is None or "body" not in trained.config.asked:
+    reader = body_reader_of(trained)
+    if reader is None or reader.origin == "own" or "body" not in trained.config.asked:
         return {}
-    name = trained.config.model.body
-    folder = body_folder(name)
+    folder = body_folder(trained.config.model.body)
     if not (folder / BODY_FILE).is_file():
         return {}
     body, found = Body.load(folder), {}
-    if body.words != reader.words:
+    before, after = body.index.keys(), reader.index.keys()
+    is_this = before == after if reader.origin == "given" else before <= after
+    if not is_this or body.pieces != reader.pieces:
         return {}
     for word in words:
         if near := [each for part in words_of(word)[:1] for each in body.nearest(part, count)]:

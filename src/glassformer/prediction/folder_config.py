@@ -107,6 +107,8 @@ class TrainingRows(BaseModel, frozen=True):
     """The labels of the columns, if labels in memory were a matrix of 0 and 1."""
     rows: int = 0
     fingerprint: str = ""
+    encoder_doubts: tuple[str, ...] = ()
+    """Why the encoder may know nothing of them, each in a sentence."""
 
 
 class AlignedRecords(BaseModel, frozen=True):

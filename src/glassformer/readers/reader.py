@@ -129,12 +129,14 @@ class FittedReader(Generic[Kind]):
     Attributes:
         held_out: (rows of the folds, width), in the order of the folds.
         odds: of a reader that has read far more than these rows: the odds that it knows something of them (see `join`).
+        doubts: why it may know nothing of them, each in a sentence.
     """
 
     reader: Kind
     held_out: FloatArray
     seconds: float
     odds: float | None = None
+    doubts: tuple[str, ...] = ()
 
 
 def fit_installed(name: str, rows: Rows, folds: Sequence[Fold]) -> FittedReader:

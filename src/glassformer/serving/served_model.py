@@ -133,15 +133,24 @@ class ServedModel:
         Raises:
             UsageError: there is a group, and the model was trained without groups.
         """
-        config: Any = self.predictor.trained.config
-        about = config.made_of if self.exported else config.remembered
         row = {self.predictor.text_column or "text": given} if isinstance(given, str) else dict(given)
-        row |= {about.data.label_column or "label": label}
+        row |= {self._made_of.data.label_column or "label": label}
         if group is None:
             return row
-        if about.recipe.validation.group is None:
+        if self.group is None:
             raise UsageError(f"the model {self.name} was trained without groups; leave out `group=`")
-        return row | {about.recipe.validation.group: group}
+        return row | {self.group: group}
+
+    @property
+    def group(self) -> str | None:
+        """The column of the groups of its training rows. None if it was trained without groups."""
+        column: str | None = self._made_of.recipe.validation.group
+        return column
+
+    @property
+    def _made_of(self) -> Any:
+        config: Any = self.predictor.trained.config
+        return config.made_of if self.exported else config.remembered
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
@@ -245,6 +254,7 @@ class ServedModel:
             "asked": config.asked,
             "has_heads": self.has_heads,
             **({} if config.inputs is None else {"inputs": config.inputs.described()}),
+            **({} if self.group is None else {"group": self.group}),
             "has_time_lapse": self.time_lapse is not None,
             "vocabulary": config.vocab_size,
             "window": self.predictor.max_seq_len,

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from glassformer.data.inputs import example_of
 from glassformer.models.build import parameter_count
-from glassformer.models.model_config import OWN_BODY, ModelConfig
+from glassformer.models.model_config import ModelConfig
 from glassformer.pages.html import written
 from glassformer.prediction.folder_names import TEXTS_FILE
 from glassformer.prediction.model_folder import TrainedModel
@@ -52,6 +52,6 @@ def model_card(trained: TrainedModel) -> str:
 def _has_sources(trained: TrainedModel) -> bool:
     """Whether the body that a model read with names the authors of its texts."""
     reader, model = trained.readers.get("body"), trained.config.model
-    if not isinstance(reader, BodyReader) or reader.base == OWN_BODY or not isinstance(model, ModelConfig):
+    if not isinstance(reader, BodyReader) or reader.origin == "own" or not isinstance(model, ModelConfig):
         return False
     return (body_folder(model.body) / SOURCES_FILE).is_file()

@@ -301,11 +301,13 @@ def _kept(work: Path, name: str, shape: tuple[int, int]) -> FittedReader | None:
     if found is None:
         return None
     try:
-        odds = read_json(work / _ODDS_FILE)
+        about = read_json(work / _ABOUT_FILE)
         reader = kind_of_reader(name).load(work)
     except GlassformerError:  # damaged: fit again
         return None
-    return FittedReader(reader=reader, held_out=found[0], seconds=found[1], odds=odds)
+    return FittedReader(
+        reader=reader, held_out=found[0], seconds=found[1], odds=about["odds"], doubts=tuple(about["doubts"])
+    )
 
 
 def _keep(work: Path, fitted: FittedReader) -> None:
@@ -313,8 +315,9 @@ def _keep(work: Path, fitted: FittedReader) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     fitted.reader.save(work)
-    (work / _ODDS_FILE).write_text(json.dumps(fitted.odds), encoding="utf-8")
+    about = {"odds": fitted.odds, "doubts": fitted.doubts}
+    (work / _ABOUT_FILE).write_text(json.dumps(about), encoding="utf-8")
     keep_held_out(work, fitted.held_out, fitted.seconds)
 
 
-_ODDS_FILE = "odds.json"
+_ABOUT_FILE = "about.json"

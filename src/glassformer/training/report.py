@@ -13,7 +13,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import data_summary, dropped_rows, model_summary
-from glassformer.evaluation.measured import Alone, MeasuredRows, doubts_of, measures_of
+from glassformer.evaluation.measured import Alone, MeasuredRows, doubts_of, doubts_of_encoder, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
 from glassformer.evaluation.weak_spots import NextStep
@@ -110,7 +110,12 @@ def measure_held_out(
         readers=held_out.alone(trained, rows, which),
         fit_seconds=config.training_seconds,
         dropped=[dropped for each in splits.tables for dropped in dropped_rows(each)],
-        notes=[*held_out.table.notes, *splits.notes, *([drawn] if len(which) < count else [])],
+        notes=[
+            *held_out.table.notes,
+            *splits.notes,
+            *doubts_of_encoder(config),
+            *([drawn] if len(which) < count else []),
+        ],
     )
     return _told(held_out.told(found), held_out, trained, prepared, folder, texts=texts)
 

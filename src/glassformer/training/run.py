@@ -340,9 +340,11 @@ def finished_model(
     prepared, state, learned, seen = run.prepared, run.trainer.state, run.learned, run.seen[0]
     recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
     seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)
-    own = {"pretraining": pretraining} if pretraining else {}
-    if learned is not None and prepared.own_texts is not None and has_own_vectors(prepared, learned.fitted):
+    own: dict[str, Any] = {"pretraining": pretraining} if pretraining else {}
+    if learned is not None and prepared.own_texts is not None and has_own_vectors(learned.fitted):
         own |= {"body": prepared.own_texts.record}
+    if doubts := [doubt for each in (learned.fitted if learned else {}).values() for doubt in each.doubts]:
+        own |= {"encoder_doubts": doubts}
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,

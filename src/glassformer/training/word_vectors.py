@@ -14,7 +14,7 @@ from glassformer.errors import UsageError
 from glassformer.models.model_config import OWN_BODY, ModelConfig
 from glassformer.readers.body.fitting import LEAST_KNOWN, LOOKED_AT, fit_body, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body
-from glassformer.readers.body.reader import CONTINUED, BodyReader
+from glassformer.readers.body.reader import BodyReader, Origin
 from glassformer.readers.body.vectors import Body
 from glassformer.readers.joining import READ, STRANGE
 from glassformer.readers.linear import losses_at_best
@@ -67,7 +67,8 @@ def body_reader(
             )
             body, found = base, without
     odds = _odds(base, body, rows.texts[:LOOKED_AT])
-    return replace(found, seconds=time.perf_counter() - began, odds=odds)
+    origin: Origin = "own" if base is None else "given" if body is base else "continued"
+    return replace(found, reader=replace(found.reader, origin=origin), seconds=time.perf_counter() - began, odds=odds)
 
 
 def _odds(base: Body | None, body: Body, texts: Sequence[str]) -> float | None:
@@ -79,13 +80,10 @@ def _odds(base: Body | None, body: Body, texts: Sequence[str]) -> float | None:
     return STRANGE if body is base else None
 
 
-def has_own_vectors(prepared: Prepared, fitted: Mapping[str, FittedReader]) -> bool:
+def has_own_vectors(fitted: Mapping[str, FittedReader]) -> bool:
     """Whether the word vectors of the body reader are those of the run's own texts, or were continued on them."""
-    reader, own, model = fitted.get("body"), prepared.own_texts, prepared.recipe.model
-    if reader is None or own is None or not own.for_body or not isinstance(reader.reader, BodyReader):
-        return False
-    may_be_own = isinstance(model, ModelConfig) and model.body in ("auto", OWN_BODY)  # a folder may have this name
-    return reader.reader.body.endswith(CONTINUED) or (may_be_own and reader.reader.body == OWN_BODY)
+    reader = fitted.get("body")
+    return reader is not None and isinstance(reader.reader, BodyReader) and reader.reader.origin != "given"
 
 
 def _own_body(prepared: Prepared, base: Body | None, observer: Observer) -> Body:
@@ -113,7 +111,7 @@ def _own_body(prepared: Prepared, base: Body | None, observer: Observer) -> Body
         work.mkdir(exist_ok=True)
     try:
         return learn_body(
-            OWN_BODY if base is None else base.card.name + CONTINUED,
+            OWN_BODY if base is None else base.card.name,
             sources,
             BodySettings(min_count=_MIN_COUNT, seed=prepared.recipe.training.seed),
             _now_and_then(observer.on_message),

@@ -356,6 +356,29 @@ def test_a_reader_that_has_answered_can_be_copied(body: Body) -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(reader)).scores([*rows.texts, "zzz breads"]), before)
 
 
+@pytest.mark.parametrize(
+    ("written", "origin", "read"),
+    [
+        ("english", None, ("english", "given")),
+        ("english, continued", None, ("english", "continued")),
+        ("own", None, ("own", "own")),
+        ("own", "given", ("own", "given")),
+        ("mine, continued", "given", ("mine, continued", "given")),
+    ],
+)
+def test_the_name_tells_the_origin_in_older_folders_alone(
+    tmp_path: Path, body: Body, written: str, origin: str | None, read: tuple[str, str]
+) -> None:
+    rows = rows_of(sentences(40, 2), [0, 1] * 20)
+    fit_body(body, rows, folds_of(rows.truth, seed=0)).reader.save(tmp_path)
+    described = json.loads((tmp_path / "words.json").read_text()) | {"body": written, "origin": origin}
+    (tmp_path / "words.json").write_text(
+        json.dumps({name: each for name, each in described.items() if each is not None})
+    )
+    reader = BodyReader.load(tmp_path)
+    assert (reader.body, reader.origin) == read
+
+
 @pytest.mark.parametrize("many", [False, True])
 def test_a_reader_is_read_as_it_was_written(tmp_path: Path, body: Body, many: bool) -> None:
     """With fewer outputs than dims, its file holds the scores of words, otherwise their vectors."""
@@ -367,6 +390,7 @@ def test_a_reader_is_read_as_it_was_written(tmp_path: Path, body: Body, many: bo
     reader.save(tmp_path)
     assert np.array_equal(BodyReader.load(tmp_path).scores(rows.texts), reader.scores(rows.texts))
     described = json.loads((tmp_path / "words.json").read_text())
+    assert described["origin"] == "given"
     (tmp_path / "words.json").write_text(json.dumps(described | {"words": described["words"][1:]}))
     with pytest.raises(GlassformerError, match="does not match"):
         BodyReader.load(tmp_path)

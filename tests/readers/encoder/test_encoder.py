@@ -75,7 +75,8 @@ def test_an_encoder_that_was_never_trained_is_told(encoder: TextEncoder) -> None
     for each, told in ((encoder, False), (untrained, True)):
         observer, rows = Memory(), rows_of(TEXTS, LABELS)
         found = fit_encoder(each, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
-        assert any("never trained" in message for message in observer.messages) == told
+        assert any("never trained" in message for message in found.doubts) == told
+        assert {*found.doubts} <= {*observer.messages}
         assert found.odds == (STRANGE if told else KNOWING)
 
 

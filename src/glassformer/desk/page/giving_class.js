@@ -31,12 +31,16 @@ function misspelled(wanted, names, between) {
   return offs.filter(([, least]) => least < Infinity).sort(([, one], [, other]) => one - other)[0]?.[0];
 }
 
-/** A field for the name of a class, and the classes that fit what is typed. `choose` is called with a class. */
+/**
+ * A field for the name of a class, and the classes that fit what is typed. `choose` is called with a class, and if classes
+ * have an order, of a new one with the class before which it comes.
+ */
 export function classList(desk, choose, { isPressed } = {}) {
   const input = el("input", { id: "typed", type: "text", autocomplete: "off", spellcheck: false, "aria-describedby": "keys" });
   const list = el("ol", { className: "classes", "aria-label": "Classes" });
   let offered = [], suggested = [], near, doubted; // the class that may be meant, and the name for which that was said
 
+  const isOrdered = () => desk.state.ordered && desk.state.classes.length > 0;
   const isCalled = (fits) => (name) => endsOf(name, desk.state.levels).some((end) => fits(end.toLowerCase()));
 
   /** The classes that begin with what is typed, or with levels whose path goes on so, then those that hold it. */
@@ -52,7 +56,9 @@ export function classList(desk, choose, { isPressed } = {}) {
     if (wanted && !all.some((name) => name.toLowerCase() === wanted)) {
       near = misspelled(wanted, all, desk.state.levels);
       if (near && !offered.includes(near)) items.push(el("li", {}, el("button", { type: "button", onclick: () => choose(near) }, `Did you mean ${near}?`)));
-      items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(input.value.trim()) }, `New class: ${input.value.trim()}`)));
+      const name = input.value.trim(), behind = isOrdered() ? `, above ${all.at(-1)}` : "";
+      const places = [...(isOrdered() ? all.slice(0, SHOWN) : []).map((each) => [`, below ${each}`, each]), [behind]];
+      items.push(...places.map(([where, before]) => el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(name, before) }, `New class: ${name}${where}`))));
     }
     list.replaceChildren(...items);
   }
@@ -64,9 +70,10 @@ export function classList(desk, choose, { isPressed } = {}) {
     const ends = begin.filter(isCalled((end) => end === low)), meant = ends.length === 1 ? ends : begin;
     if (!same && meant.length > 1) desk.say(`${meant.length.toLocaleString("en")} classes fit “${wanted}”: type more of the name, or choose one.`);
     if (same || begin.length) return same ?? (meant.length > 1 ? undefined : meant[0]);
-    if (!near || doubted === wanted) return wanted;
+    if (!(near || isOrdered()) || doubted === wanted) return wanted;
     doubted = wanted;
-    desk.say(`Did you mean ${near}? Press Enter again to make the new class ${wanted}.`);
+    const last = desk.state.classes.at(-1)?.name;
+    desk.say(near ? `Did you mean ${near}? Press Enter again to make the new class ${wanted}.` : `Choose the place of ${wanted}, or press Enter again to put it above ${last}.`);
     return undefined;
   }
 

@@ -61,7 +61,7 @@ export function labelling(desk) {
   function choosePanel() {
     if (panelName === desk.state.panel) return;
     panelName = desk.state.panel;
-    panel = PANELS[panelName](desk, (label) => decide("label", label));
+    panel = PANELS[panelName](desk, (label, before) => decide("label", label, before));
     given.replaceChildren(...panel.place);
     keys.textContent = panel.keys;
     panel.show(shown);
@@ -114,10 +114,13 @@ export function labelling(desk) {
     await refreshed;
   }
 
-  async function decide(kind, label = null) {
+  /** `before`: the class before which a new one comes. */
+  async function decide(kind, label = null, before = undefined) {
     if (!shown) return;
     const { id, way } = shown;
-    await keep(() => post("/desk/decisions", { texts: [id], kind, label, note: note.value, who: person.name, way, shown: shown.shown }), () => {
+    const decision = { texts: [id], kind, label, note: note.value, who: person.name, way, shown: shown.shown };
+    const put = async () => before && post("/desk/classes", { name: label, before, who: person.name });
+    await keep(() => put().then(() => post("/desk/decisions", decision)), () => {
       desk.speak(kind === "label" ? `${desk.labelOf(label)}.` : `${kind}.`);
       return next(id);
     });

@@ -102,13 +102,13 @@ export function mending(desk) {
 
   const drawClasses = once(([all, between]) => {
     const counts = new Map(all.map(({ name, texts }) => [name, texts]));
-    redraw(classes, withLevels([...counts.keys()], between).map((name) => {
+    redraw(classes, withLevels([...counts.keys()], between).map((name, at, names) => {
       const isClass = counts.has(name), shown = isClass ? name : `${name}…`; // else all classes below a level
       const texts = isClass ? counts.get(name) : sum(all.filter((each) => `${each.name}${between}`.startsWith(name)));
       const to = el("input", { type: "text", value: isClass ? name : name.slice(0, -between.length), "aria-label": `New name of ${shown}` });
       const form = el("form", { className: "naming" }, el("span", {}, `${shown}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
         el("a", { href: "#texts", "aria-label": `Split ${shown}`, onclick: () => { desk.look = { state: "labelled", label: name }; } }, "Split"),
-        desk.state.ordered ? el("button", { type: "button", "aria-label": `${name} comes earlier`, onclick: () => change({ name, up: true }) }, "↑") : "");
+        desk.state.ordered && at ? el("button", { type: "button", "aria-label": `${name} comes earlier`, onclick: () => change({ name, before: names[at - 1] }) }, "↑") : "");
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         change({ name, to: to.value });

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
 from glassformer.data.json_files import as_record, read_json
 from glassformer.errors import GlassformerError
+from glassformer.models.model_config import OWN_BODY
 from glassformer.readers.body.vectors import Lexicon
 from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.readers.counting.reader import sums_of
@@ -31,7 +32,10 @@ _MOST_WORDS = 30_000  # whose scores are remembered
 
 
 CONTINUED = ", continued"
-"""What the name of a body ends with whose vectors were continued on texts without labels."""
+"""What older versions wrote behind the name of a body whose vectors were continued."""
+Origin = Literal["given", "continued", "own"]
+"""The vectors are those of the body that was given, the same continued on texts of the run, or those of these texts
+alone."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +46,7 @@ class BodyReader(Lexicon, Reader):
     each has such a mean of its own. So what a word adds is known exactly.
 
     Attributes:
-        body: the name of the body that the reader was fitted with.
+        body: the name of the body that was given, before it was continued. "own" if none was.
         weights: (words,) of the words in the mean of a text. An unknown word with known pieces has the weight 1.
         values: (words, values)
         piece_values: (pieces, values)
@@ -59,19 +63,15 @@ class BodyReader(Lexicon, Reader):
     head: FloatArray
     bias: FloatArray
     pseudocount: float = 0.0
-
-    @property
-    def base(self) -> str:
-        """The name of the body before it was continued."""
-        return self.body.removesuffix(CONTINUED)
+    origin: Origin = "given"
 
     @property
     def read_in_words(self) -> str:
         """What the words come from."""
-        if self.body == "own":
+        if self.origin == "own":
             return "the texts that it learned from"
-        more = " and of the texts that it was continued on" if self.body != self.base else ""
-        return f"the body `{self.base}`{more}"
+        more = " and of the texts that it was continued on" if self.origin == "continued" else ""
+        return f"the body `{self.body}`{more}"
 
     @cached_property
     def _scores(self) -> FloatArray:
@@ -143,7 +143,7 @@ class BodyReader(Lexicon, Reader):
             name: getattr(self, name).astype(np.float16) for name in ("weights", "values", "piece_values", "head")
         }
         save_file(tensors | {"bias": self.bias}, folder / VALUES_FILE)
-        described = {"body": self.body, "words": self.words, "pieces": self.pieces, "pseudocount": self.pseudocount}
+        described = {name: getattr(self, name) for name in _Described.model_fields}
         (folder / WORDS_FILE).write_text(json.dumps(described, ensure_ascii=False, indent=0), encoding="utf-8")
 
     @classmethod
@@ -171,7 +171,8 @@ class BodyReader(Lexicon, Reader):
             if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
                 raise GlassformerError(f"{file}: {name} holds something else than finite numbers; the file is damaged")
         wide: dict[str, Any] = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
-        return cls(**dict(described), **wide)
+        told = _told_by(described.body) if described.origin is None else {}
+        return cls(**dict(described) | told, **wide)
 
 
 class _Described(BaseModel):
@@ -183,3 +184,10 @@ class _Described(BaseModel):
     words: tuple[str, ...]
     pieces: tuple[str, ...]
     pseudocount: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    origin: Origin | None = None  # in folders of older versions
+
+
+def _told_by(name: str) -> dict[str, str]:
+    """Return the body and its origin, which older versions wrote in the name alone."""
+    body = name.removesuffix(CONTINUED)
+    return {"body": body, "origin": "own" if body == OWN_BODY else "given" if body == name else "continued"}

@@ -120,8 +120,8 @@ def fit_encoder(
             "glassformer trained this encoder: if it learned rows of this table, the accuracy below is too good; "
             "measure on rows that neither has seen"
         )
-    for strange in (doubts := _doubts(encoder, rows)):
-        say(strange)
+    for doubt in (doubts := _doubts(encoder, rows)):
+        say(doubt)
     if tune:
         say(f"tuning the encoder {len(folds) + 1:,} times: without the rows of each fold, and on all rows")
         of_folds = [_tuned_vectors(encoder, rows, fold, tune, kept, say) for fold in folds]
@@ -130,8 +130,13 @@ def fit_encoder(
     encoder.model.cpu()
     head, scores = fit_head(vectors, rows, folds, of_folds, work)
     reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
-    odds = STRANGE if doubts else KNOWING
-    return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began, odds=odds)
+    return FittedReader(
+        reader=reader,
+        held_out=scores,
+        seconds=time.perf_counter() - began,
+        odds=STRANGE if doubts else KNOWING,
+        doubts=tuple(doubts),
+    )
 
 
 def _doubts(encoder: TextEncoder, rows: Rows) -> list[str]:
@@ -139,7 +144,7 @@ def _doubts(encoder: TextEncoder, rows: Rows) -> list[str]:
     doubts, weights = [], encoder.model.named_parameters()
     if (unknown := _share_unknown(encoder, rows)) > _MOST_UNKNOWN:
         doubts.append(
-            f"{unknown:.0%} of the tokens of these texts are unknown to the encoder; is it of another language?"
+            f"{unknown:.0%} of the tokens of these texts are unknown to the encoder; it may be of another language"
         )
     if not any(each.ndim == 1 and each.ne(each[0]).any() for name, each in weights if not name.startswith("head.")):
         doubts.append("this encoder was never trained: the weights of its norms and its biases are as they begin")

@@ -15,24 +15,27 @@ class Feedback {
   }
 
   made(model) {
-    const field = fieldOf(model);
+    const field = fieldOf(model), group = el("input", { autocomplete: "off" });
     this.said = el("p", { className: "soft", role: "status" });
-    const form = el("form", {}, field.place, el("button", { type: "submit" }, "Keep"), this.said);
+    const of = model.group ? el("label", {}, `Its group (${model.group}) `, group) : null;
+    const form = el("form", {}, field.place, of, el("button", { type: "submit" }, "Keep"), this.said);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.keep(field.value());
+      this.keep(field.value(), group);
     });
     return el("details", {}, el("summary", {}, "Say the right answer"), el("div", { className: "inside" }, form));
   }
 
-  async keep(label) {
+  /** `group`: the field of the group. It is emptied, as the next text may be of another one. */
+  async keep(label, group) {
     const { model, text, onGone } = this.state;
     if (label === null) {
       this.said.textContent = model.target ? "Give a number, such as 3.5." : "Choose a label.";
       return;
     }
     try {
-      await post("feedback", { text, label, model: model.name });
+      await post("feedback", { text, label, model: model.name, group: group.value.trim() || null });
+      group.value = "";
       this.said.textContent = "Kept, with the answer of the model.";
     } catch (error) {
       if (error instanceof Gone) onGone();

@@ -76,24 +76,9 @@ def weigh_readers(
     """
     labels, multilabel = learned.truth, learned.truth.ndim == 2
     held_out = learned.held_out | ({} if transformer is None else {TRANSFORMER: transformer})
-    last: list[float] = []
-
-    def gains(without: Joined, with_it: Joined) -> bool:
-        last[:] = [_nats(learned, without, with_it)]
-        return last[0] > GAIN
-
-    chosen, found = helpful(
-        list(held_out), lambda names: _joined(learned, {name: held_out[name] for name in names}), gains
-    )
+    weights, prior, gained = _weights(learned, held_out)
     given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
-    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0)
-    of_chosen = dict(zip([name for name in chosen if name not in given], found.weights, strict=True))
-    # One answers, also if the held-out rows contradict all. What shifts scores is divided by their weights.
-    for names in ([*of_chosen], [name for name in _shiftable(learned) if of_chosen.get(name)]):
-        if names and max(of_chosen[name] for name in names) < _LEAST_WEIGHT:
-            of_chosen[names[0]] = _LEAST_WEIGHT
-    weights |= of_chosen
-    shifts = _shifts(learned, weights, found.prior)
+    shifts = _shifts(learned, weights, prior)
     shifted = learned.shifted(shifts)
     nothing = np.zeros_like(next(iter(held_out.values())))
     alone, logits = (
@@ -122,8 +107,31 @@ def weigh_readers(
     asked = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
     right, by_all = {name: right_rows(each, labels) for name, each in asked.items()}, right_rows(together, labels)
     figures = _figures(learned, right, by_all)
-    figures["gain_in_nats"] = None if transformer is None else last[0]
+    figures["gain_in_nats"] = None if transformer is None else gained
     return Readers(readers), whole, figures, shifted
+
+
+def _weights(
+    learned: LearnedReaders, held_out: Mapping[str, FloatArray]
+) -> tuple[dict[str, float], float, float | None]:
+    """Return the weight of each reader, that of the prior, and the nats that the last reader tried gains."""
+    gained: float | None = None
+
+    def gains(without: Joined, with_it: Joined) -> bool:
+        nonlocal gained
+        gained = _nats(learned, without, with_it)
+        return gained > GAIN
+
+    chosen, found = helpful(
+        list(held_out), lambda names: _joined(learned, {name: held_out[name] for name in names}), gains
+    )
+    weighed = [name for name in chosen if name == TRANSFORMER or name in learned.weighed]
+    weights = dict(zip(weighed, found.weights, strict=True))
+    # One answers, also if the held-out rows contradict all. What shifts scores is divided by their weights.
+    for names in ([*weights], [name for name in _shiftable(learned) if weights.get(name)]):
+        if names and max(weights[name] for name in names) < _LEAST_WEIGHT:
+            weights[names[0]] = _LEAST_WEIGHT
+    return dict.fromkeys([*held_out, TRANSFORMER], 0.0) | weights, found.prior, gained
 
 
 def _figures(learned: LearnedReaders, right: Mapping[str, BoolArray], by_all: BoolArray) -> dict[str, Any]:
