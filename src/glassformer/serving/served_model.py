@@ -152,9 +152,9 @@ class ServedModel:
         records = self.predictor.answer(texts, tokens=tokens, **self.asked).records()
         if silent:
             return [record | {"reading": None} for record in records]
-        windows = covering_windows(np.array([len(ids) for ids in tokens]), self.predictor.max_seq_len).rows
-        counts = np.bincount(windows, minlength=len(texts)).tolist()
-        readings = map(self._reading, texts, cut, counts)
+        lengths = np.array([len(ids) for ids in tokens], dtype=np.int64)
+        windows = np.bincount(covering_windows(lengths, self.predictor.max_seq_len).rows, minlength=len(texts))
+        readings = map(self._reading, texts, cut, windows.tolist())
         return [record | {"reading": reading} for record, reading in zip(records, readings, strict=True)]
 
     def _reading(self, text: str, cut: tuple[list[int], list[tuple[int, int]]], windows: int) -> dict[str, Any] | None:
