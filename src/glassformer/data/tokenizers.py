@@ -165,11 +165,12 @@ class TextTokenizer:
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the token ids and, for each, its span of characters in `text` (start, end). An end token has none."""
-        return self.encode_all_with_offsets([text])[0]
+        return next(self.encode_all_with_offsets([text]))
 
-    def encode_all_with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Return what `encode_with_offsets` returns for each text."""
-        return [(each.ids, each.offsets) for each in self._inner.encode_batch(list(texts), add_special_tokens=True)]
+    def encode_all_with_offsets(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
+        """Yield what `encode_with_offsets` returns for each text. The spans of many tokens take much memory."""
+        for encoded in self._inner.encode_batch(list(texts), add_special_tokens=True):
+            yield encoded.ids, encoded.offsets
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text that these tokens spell. One space separates whole words, whatever was between them."""
