@@ -93,6 +93,8 @@ def test_any_text_can_be_encoded(text: str, kind: str) -> None:
     ids, offsets = tokenizer.encode_with_offsets(text)
     assert tokenizer.encode([text])[0].tolist() == ids
     assert all(0 <= start <= end <= len(text) for start, end in offsets)
+    together = list(tokenizer.encode_all_with_offsets([MIXED, text, ""]))
+    assert together == [tokenizer.encode_with_offsets(MIXED), (ids, offsets), ([], [])]
 
 
 TOKENIZERS = {kind: trained(kind=kind) for kind in ("word", "bpe", "byte")}

@@ -65,6 +65,9 @@ def test_it_is_said_how_a_text_was_read(client: TestClient) -> None:
     assert (long["tokens"], long["windows"]) == (40, 2)
     assert long["note"].startswith("The transformer read 40 tokens in 2 overlapping windows of 24")
     assert reading(" ".join(map(str, range(60))))["more_unknown_words"] == 40
+    texts = ["the plot is wooden", " ", "the plot " * 20]
+    together = client.post("/predict", json={"texts": texts}).json()["answers"]
+    assert [answer["reading"] for answer in together] == [short, None, long]
 
 
 def test_a_model_that_counts_alone_reads_no_tokens() -> None:
@@ -250,10 +253,10 @@ def test_too_many_requests_are_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> 
     predictor = Predictor(two_readers())
     answer = predictor.answer
 
-    def slowly(texts: Any) -> Any:
+    def slowly(texts: Any, **asked: Any) -> Any:
         begun.set()
         assert go_on.wait(20)
-        return answer(texts)
+        return answer(texts, **asked)
 
     monkeypatch.setattr(predictor, "answer", slowly)
     model = ServedModel(name="reviews", folder=Path("nowhere"), predictor=predictor)

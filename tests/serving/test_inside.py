@@ -80,9 +80,9 @@ def test_texts_are_answered_while_a_search_goes_on(monkeypatch: pytest.MonkeyPat
         assert go_on.wait(20)
         return logits(texts)
 
-    def answered(texts: Any) -> Any:
+    def answered(texts: Any, **asked: Any) -> Any:
         log.extend(texts)
-        return answer(texts)
+        return answer(texts, **asked)
 
     monkeypatch.setattr(predictor, "logits", step)
     monkeypatch.setattr(predictor, "answer", answered)

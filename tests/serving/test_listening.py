@@ -1,5 +1,6 @@
 """The socket that the server listens at."""
 
+import asyncio
 import gc
 import json
 import socket
@@ -23,6 +24,35 @@ def test_answers_are_sent_at_once() -> None:
         accepted, _ = address.listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
+class Pieces(asyncio.Transport):
+    """A transport that remembers what it was given to send, and when it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.sent.append(bytes(data))
+
+    def close(self) -> None:
+        self.sent.append(b"closed")
+
+
+def test_an_answer_is_one_piece_and_nothing_is_held_back() -> None:
+    async def written() -> list[bytes]:
+        pieces = Pieces()
+        joining = listening._Joining(pieces)
+        for part in (b"headers ", b"body", b""):
+            joining.write(part)
+        joining.write(b"continue")
+        await asyncio.sleep(0)
+        joining.write(b"the end")
+        joining.close()
+        return pieces.sent
+
+    assert asyncio.run(written()) == [b"headers body", b"continue", b"the end", b"closed"]
 
 
 def test_headers_without_end_are_refused() -> None:

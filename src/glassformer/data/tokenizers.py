@@ -165,8 +165,12 @@ class TextTokenizer:
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the token ids and, for each, its span of characters in `text` (start, end). An end token has none."""
-        encoded = self._inner.encode(text, add_special_tokens=True)
-        return list(encoded.ids), [(int(start), int(end)) for start, end in encoded.offsets]
+        return next(self.encode_all_with_offsets([text]))
+
+    def encode_all_with_offsets(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
+        """Yield what `encode_with_offsets` returns for each text. The spans of many tokens take much memory."""
+        for encoded in self._inner.encode_batch(list(texts), add_special_tokens=True):
+            yield encoded.ids, encoded.offsets
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text that these tokens spell. One space separates whole words, whatever was between them."""
@@ -174,9 +178,7 @@ class TextTokenizer:
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the parts of `text` that are not in the vocabulary, in order and without repeats."""
-        ids, offsets = self.encode_with_offsets(text)
-        unknown = (text[start:end] for id_, (start, end) in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID)
-        return list(dict.fromkeys(unknown))
+        return unknown_words_of(text, *self.encode_with_offsets(text))
 
     def normalised(self, word: str) -> str:
         """Return the word as the vocabulary spells it, for example in lower case."""
@@ -264,6 +266,12 @@ class TextTokenizer:
         copy = Tokenizer.from_str(self._inner.to_str())
         copy.encode_special_tokens = True
         return copy
+
+
+def unknown_words_of(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the unknown words of a text that has been encoded (see `TextTokenizer.unknown_words`)."""
+    unknown = (text[start:end] for id_, (start, end) in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID)
+    return list(dict.fromkeys(unknown))
 
 
 def _is_word(text: str) -> bool:

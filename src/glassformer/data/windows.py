@@ -41,14 +41,20 @@ def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int
     )
 
 
+def window_counts(lengths: IntArray, max_seq_len: int) -> IntArray:
+    """Return how many windows `covering_windows` chooses of each row."""
+    room = max_seq_len - 1
+    step = max(1, room - room // 4)
+    return 1 + np.maximum(0, -(-(lengths - room) // step))
+
+
 def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
     """Choose evenly spread windows that together cover every token of each row.
 
     Neighbouring windows share at least a quarter of a window, rounded down.
     """
     room = max_seq_len - 1
-    step = max(1, room - room // 4)
-    counts = 1 + np.maximum(0, -(-(lengths - room) // step))
+    counts = window_counts(lengths, max_seq_len)
     rows = np.repeat(np.arange(len(lengths)), counts)
     number = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each window in its row
     starts = np.round(number * (lengths - room)[rows] / np.maximum(counts[rows] - 1, 1)).astype(np.int64)

@@ -156,10 +156,19 @@ class Answering(ABC, Generic[Given]):
         return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
     def answer(
-        self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None, **asked: Any
+        self,
+        texts: Sequence[str],
+        *,
+        tokens: list[IntArray] | None = None,
+        on_progress: Callable[[float], None] | None = None,
+        **asked: Any,
     ) -> Given:
-        """Return the answers."""
-        rows = self._tokens(texts)
+        """Return the answers.
+
+        Args:
+            tokens: the token ids of each text, if the tokenizer has cut them already.
+        """
+        rows = self._tokens(texts) if tokens is None else tokens
         # A model whose transformer is silent encodes no rows.
         with_unknown = [text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row]
         scores = self.weighed(self._read(texts, rows, on_progress), len(texts))

@@ -19,6 +19,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from glassformer import __version__
 from glassformer.errors import GlassformerError, UsageError, brief
 from glassformer.serving.description import describe_guard
+from glassformer.serving.direct import UNREADABLE
 from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
 from glassformer.serving.guard import Guard, refusal
@@ -41,8 +42,6 @@ from glassformer.serving.worker import Batch, Worker
 
 if TYPE_CHECKING:
     from glassformer.serving.telemetry import Telemetry  # an extra
-
-_UNREADABLE = "There was an error parsing the body"  # fastapi's words for bytes that are not UTF-8, or nested too deep
 
 
 def create_app(
@@ -191,7 +190,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
         404: f"there is no {asked} here; {known}",
         405: f"{asked} is not asked with {brief(request.method)}; {known}",
     }
-    if error.detail == _UNREADABLE:
+    if error.detail == UNREADABLE:
         said[400] = 'the body cannot be read; send a JSON object in UTF-8, such as {"text": "not at all bad"}'
     answer = _reason(request, error.status_code, said.get(error.status_code, error.detail))
     answer.headers.update(error.headers or {})  # 405 comes with the methods that are allowed

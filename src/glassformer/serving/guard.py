@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from hmac import compare_digest
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,11 +22,11 @@ OWN_PAGE = {
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
 }
 _HEADERS = {
-    "content-security-policy": CONTENT_SECURITY_POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # without it, the origin of a form would be null
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",  # answers may hold private texts
+    b"content-security-policy": CONTENT_SECURITY_POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"same-origin",  # without it, the origin of a form would be null
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cache-control": b"no-store",  # answers may hold private texts
 }
 # A browser asks for the key once, and then sends it with every request of the page.
 _ASK_FOR_KEY = {"www-authenticate": 'Basic realm="any user name, and the API key as the password", charset="UTF-8"'}
@@ -62,9 +62,8 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers_of_answer = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers_of_answer.setdefault(name, value)
+                given = dict(message["headers"])
+                message["headers"] = [*message["headers"], *(each for each in _HEADERS.items() if each[0] not in given)]
             await send(message)
 
         headers = Headers(scope=scope)
@@ -97,8 +96,10 @@ class Guard:
 
         async def counted() -> Message:
             nonlocal total, complete
+            if complete:  # what comes now is the end of the connection
+                return await receive()
             try:
-                async with asyncio.timeout_at(None if complete else deadline):
+                async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
                 reason = f"the body of the request did not arrive within {self.seconds:g} seconds"

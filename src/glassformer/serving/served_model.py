@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import BaseModel
 
-from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.data.windows import covering_windows
+from glassformer.data.arrays import IntArray
+from glassformer.data.tokenizers import unknown_words_of
+from glassformer.data.windows import window_counts
 from glassformer.errors import UsageError, brief_value
 from glassformer.explanation.by_reader import shares_by_reader, total_of
 from glassformer.explanation.counterfactual import Steps, searching
@@ -154,17 +155,23 @@ class ServedModel:
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
-        records = self.predictor.answer(texts, **self.asked).records()
-        return [record | {"reading": self._reading(text)} for record, text in zip(records, texts, strict=True)]
+        trained = self.predictor.trained
+        tokens, readings = list[IntArray](), list[dict[str, Any] | None]()
+        if trained.config.transformer_is_silent:
+            readings = [None] * len(texts)
+        else:  # each text is cut once
+            for text, (ids, spans) in zip(texts, trained.tokenizer.encode_all_with_offsets(texts), strict=True):
+                tokens.append(np.array(ids, dtype=np.int64))
+                readings.append(self._reading(text, ids, spans))
+        records = self.predictor.answer(texts, tokens=tokens, **self.asked).records()
+        return [record | {"reading": reading} for record, reading in zip(records, readings, strict=True)]
 
-    def _reading(self, text: str) -> dict[str, Any] | None:
-        """Say how the transformer read a text: whole, in windows, or only its beginning. None if it is not asked."""
-        config, tokenizer = self.predictor.trained.config, self.predictor.trained.tokenizer
-        if config.transformer_is_silent or not text.strip():
+    def _reading(self, text: str, ids: list[int], spans: list[tuple[int, int]]) -> dict[str, Any] | None:
+        """Say how the transformer reads a text: whole, in windows, or only its beginning. None if it is empty."""
+        if not text.strip():
             return None
-        ids, spans = tokenizer.encode_with_offsets(text)
-        window, most = self.predictor.max_seq_len, config.tokenizer.max_tokens
-        windows = len(covering_windows(np.array([len(ids)]), window).starts)
+        window, most = self.predictor.max_seq_len, self.predictor.trained.config.tokenizer.max_tokens
+        windows = int(window_counts(np.array([len(ids)]), window)[0])
         note = None
         if most is not None and len(ids) >= most and max(end for _, end in spans) < len(text.rstrip()):
             note = f"The transformer read only the first {most:,} tokens of the text."
@@ -173,7 +180,7 @@ class ServedModel:
                 f"The transformer read {len(ids):,} tokens in {windows:,} overlapping windows of {window:,}, and its "
                 "logits are their mean."
             )
-        unknown = tokenizer.unknown_words(text) if UNKNOWN_ID in ids else []
+        unknown = unknown_words_of(text, ids, spans)
         return {
             "tokens": len(ids),
             "windows": windows,

@@ -72,11 +72,13 @@ async def unless_closed(request: Request, work: Coroutine[Any, Any, Result]) -> 
             pass
 
     doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(closed())
+    leaving.add_done_callback(lambda _: doing.cancel())
     try:
-        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
-            raise RefusedError(CLOSED, "the connection was closed")
-        return doing.result()
+        return await doing
+    except asyncio.CancelledError:
+        if leaving.done():
+            raise RefusedError(CLOSED, "the connection was closed") from None
+        raise
     finally:
         doing.cancel()
         leaving.cancel()

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from glassformer.errors import UsageError
 from glassformer.explanation.counterfactual import step_of
 from glassformer.serving import inside_shapes as inside
+from glassformer.serving.direct import answer_directly
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import CLOSED, REFUSALS, Service, asked_about, client_of, unless_closed
@@ -40,6 +41,8 @@ def add_texts(app: FastAPI, service: Service) -> None:
         if "sec-fetch-site" not in request.headers:  # of a browser: the page asks about half of a text too
             service.drift.add(model, answers)
         return {"model": model.name, "answers": [{"readers": None} | answer for answer in answers]}
+
+    answer_directly(app, predict, asked=PredictRequest, answered=Prediction)
 
     @app.post("/explain", responses=REFUSALS, response_model=Reasons, response_model_exclude_unset=True)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:

@@ -113,4 +113,4 @@ def unseen_share(hashes: HashArray, seen: HashArray) -> float:
     if not len(hashes) or not len(seen):
         return 1.0
     places = np.minimum(np.searchsorted(seen, hashes), len(seen) - 1)
-    return float(np.mean(seen[places] != hashes))
+    return np.count_nonzero(seen[places] != hashes) / len(hashes)
