@@ -449,6 +449,16 @@ def test_a_body_that_nobody_named_reads_if_it_knows_the_words() -> None:
     assert of_body("auto", counting="none").model.beside == ()
 
 
+def test_beside_a_body_naive_bayes_has_more_weight() -> None:
+    share = {}
+    for body in ("none", "english"):
+        counting = train_model(Sources(train=opinions(24)), of_body(body, counting="auto")).counting
+        assert counting is not None
+        weights = {way: fitted["weight"] for way, fitted in counting.settings["ways"].items()}
+        share[body] = weights["nb"] / sum(weights.values())
+    assert share["none"] < share["english"] - 0.1
+
+
 def of_body(body: str, *, counting: str = "tfidf") -> Recipe:
     """A run without a transformer."""
     found = chosen(min_rows=0, epochs=0 if counting != "none" else 1)

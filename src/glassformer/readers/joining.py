@@ -54,11 +54,11 @@ def join(
         labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
         row_weights: (rows,)
         fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
-        leading: the number of a reader that has read far more than these rows. With few of them its weight has a mean
-            of 1, and that of each other one of .12: they know only what the rows told them. The more rows, the nearer
-            both are to 1 / √readers. The weights are means over two models, one of which leaves this reader out. Each
-            counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
-        odds: that the leading reader knows something of these rows, before they are seen.
+        leading: the number of a reader that has read far more than these rows, or that few rows mislead less. With few
+            of them its weight has a mean of 1, and that of each other one of .12: they know only what the rows told
+            them. The more rows, the nearer both are to 1 / √readers. The weights are means over two models, one of
+            which leaves this reader out. Each counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
+        odds: that the leading reader knows something of these rows, before they are seen. Infinite: it surely does.
         prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
             sum of several would hold them too often. They get one more weight. Its mean is such that the sum holds the
             share rows / (rows + 16) of them, once: few rows are a poor estimate of how frequent labels are. With

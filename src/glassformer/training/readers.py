@@ -50,14 +50,15 @@ class Lessons:
     Attributes:
         truth: see `Rows`, also for `weights` and `loss`.
         strata: (rows,) or (rows, labels) numbers whose proportions each fold keeps.
-        fit_counting: fits the counting reader to texts, folds and the groups of the rows.
+        fit_counting: fits the counting reader to texts, folds and the groups of the rows, given whether word vectors
+            or an encoder read beside it.
     """
 
     truth: Array
     strata: Array
     weights: FloatArray
     loss: Callable[[Any, Any], Any]
-    fit_counting: Callable[[pl.Series, Sequence[Fold], Array | None], FittedReader]
+    fit_counting: Callable[[pl.Series, Sequence[Fold], Array | None, bool], FittedReader]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,6 +147,7 @@ def learn_readers(
         rules = rules_of(prepared.recipe.model, prepared.saying)
     lessons = lessons_of(prepared)
     folds, groups = folds_for(prepared, lessons.strata, observer)
+    cut = (folds, groups, not {"body", "encoder"}.isdisjoint(names))
 
     def fit(name: str, rows: Rows) -> FittedReader:
         if name == "body" and not isinstance(body, TextEncoder):
@@ -159,7 +161,7 @@ def learn_readers(
 
     fitted: dict[str, FittedReader] = {}
     for name in names:  # rules come last
-        fitted[name] = kept.get(name) or _fitted(prepared, name, lessons, (folds, groups), fit, observer)
+        fitted[name] = kept.get(name) or _fitted(prepared, name, lessons, cut, fit, observer)
     held_out = np.concatenate([fold.held_out for fold in folds])
     return LearnedReaders(
         fitted=fitted, folds=folds, truth=lessons.truth[held_out], row_weights=lessons.weights[held_out]
@@ -226,7 +228,7 @@ def _fitted(
     prepared: Prepared,
     name: str,
     lessons: Lessons,
-    cut: tuple[Sequence[Fold], Array | None],
+    cut: tuple[Sequence[Fold], Array | None, bool],
     fit: Callable[[str, Rows], FittedReader],
     observer: Observer,
 ) -> FittedReader:

@@ -86,8 +86,8 @@ def test_in_a_small_table_the_log_loss_decides_about_ngrams_of_a_single_text(
 ) -> None:
     plan = fitting._Problem.plan
 
-    def with_loss(given: fitting._Problem, ways: Any, fewest: int, folds: Any) -> tuple[float, fitting._Plan]:
-        return (single if fewest == 1 else 1.0), plan(given, ways, fewest, folds)[1]
+    def with_loss(given: fitting._Problem, ways: Any, fewest: int, *rest: Any) -> tuple[float, fitting._Plan]:
+        return (single if fewest == 1 else 1.0), plan(given, ways, fewest, *rest)[1]
 
     monkeypatch.setattr(fitting._Problem, "plan", with_loss)
     monkeypatch.setattr(fitting, "_ROWS_TO_LEAVE_OUT_RARE", 60)
@@ -104,6 +104,23 @@ def test_naive_bayes_alone_counts_no_pieces_of_words() -> None:
     texts, labels = opinions(40)
     fitted = fit_counting("nb", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
     assert [family.family for family in fitted.reader.families] == ["words"]
+
+
+def test_naive_bayes_has_less_weight_than_tfidf_while_rows_are_few_and_no_body_reads() -> None:
+    def share(rows: int, *, beside_body: bool = False) -> float:
+        """Return the share of naive Bayes in the weights, a mean over three tables."""
+        shares = []
+        for seed in range(3):
+            texts, labels = opinions(rows, seed=seed, noise=0.3)
+            folds = folds_of(labels, seed=0)
+            fitted = fit_counting("auto", texts, labels, n_classes=2, folds=folds, beside_body=beside_body)
+            weights = {way: each["weight"] for way, each in fitted.reader.settings["ways"].items()}
+            shares.append(weights.get("nb", 0) / sum(weights.values()))
+        return float(np.mean(shares))
+
+    assert share(24) < 0.25
+    assert share(24, beside_body=True) > 0.4
+    assert share(1_000) > 0.4
 
 
 def test_a_reader_is_the_same_after_saving(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def fit_counting(
     row_weights: FloatArray | None = None,
     positive_weights: FloatArray | None = None,
     fewest: int | None = None,
+    beside_body: bool = False,
     seed: int = 0,
     work: Path | None = None,
 ) -> FittedReader[CountingReader]:
@@ -72,6 +73,8 @@ def fit_counting(
         row_weights: (texts,) the weight of each text in the loss.
         positive_weights: (n_classes,) with several labels per text, the weight of the texts that carry a label.
         fewest: of the texts that an n-gram occurs in. None: two, and with few texts cross-validation may choose one.
+        beside_body: whether word vectors or an encoder read the texts too. Without them, `tfidf` leads while rows are
+            few: `nb`, whose values are not divided by the length of a text, learns that short ones are of one class.
         work: the folder that keeps large matrices. None: memory does.
     """
     began = time.perf_counter()
@@ -91,7 +94,8 @@ def fit_counting(
     given = many or len(folds) > 1 or len(folds[0].learned) < 2
     trials = folds if given else folds_within(folds[0], labels, seed, groups, _numbers(texts)[folds[0].learned])
     thinned = [fold.thinned(MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
-    plans = [(each, *problem.plan(_ways(counting, n_classes), each, thinned)) for each in tried]
+    ways, leading = _ways(counting, n_classes), None if beside_body else 0
+    plans = [(each, *problem.plan(ways, each, thinned, leading)) for each in tried]
     plan = min(plans, key=lambda each: each[1] + (_DOUBT if each[0] > min(tried) else 0))[2]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
     reader = problem.fit(plan, np.arange(len(texts))).reader(_settings(counting, plan))
@@ -173,8 +177,13 @@ class _Problem(Problem):
     row_weights: FloatArray
     positive_weights: FloatArray | None
 
-    def plan(self, ways: Sequence[Way], fewest: int, folds: Sequence[Fold]) -> tuple[float, _Plan]:
+    def plan(
+        self, ways: Sequence[Way], fewest: int, folds: Sequence[Fold], leading: int | None = None
+    ) -> tuple[float, _Plan]:
         """Choose C for each way of counting, and their weights, by the log loss of the rows that the folds hold out.
+
+        Args:
+            leading: the number of the way that leads while rows are few (see `join`).
 
         Returns:
             This log loss, and what it chose.
@@ -197,7 +206,14 @@ class _Problem(Problem):
                 if way in best and loss >= best[way][0]:
                     break
                 best[way] = (loss, strength, logits)
-        joined = join([logits for _, _, logits in best.values()], truth, multilabel=multilabel, row_weights=weights)
+        joined = join(
+            [logits for _, _, logits in best.values()],
+            truth,
+            multilabel=multilabel,
+            row_weights=weights,
+            leading=leading,
+            odds=np.inf,
+        )
         chosen = [
             _Choice(way=way, strength=strength, weight=weight)
             for (way, (_, strength, _)), weight in zip(best.items(), joined.weights, strict=True)

@@ -33,7 +33,7 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
     row_weights = weights if names.multilabel else weights * class_weights[labels]
     row_weights = row_weights / row_weights.mean()  # their scale would change how strongly counting is regularised
 
-    def fit(texts: pl.Series, folds: Sequence[Fold], groups: Array | None) -> FittedReader:
+    def fit(texts: pl.Series, folds: Sequence[Fold], groups: Array | None, beside_body: bool) -> FittedReader:
         model = prepared.recipe.model
         assert isinstance(model, ModelConfig)  # others have no counting reader
         return fit_counting(
@@ -46,6 +46,7 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
             row_weights=row_weights,
             positive_weights=class_weights if names.multilabel else None,
             fewest=fewest,
+            beside_body=beside_body,
             seed=prepared.recipe.training.seed,
             work=prepared.work,
         )
