@@ -10,6 +10,8 @@ from typing import Any
 
 from glassformer.errors import quoted
 
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""C0 except tab and line break, DEL, C1, characters that change the direction of text, and halves of pairs."""
 _SHORTEST_END = 3  # letters: shorter ends say too little
 
 
