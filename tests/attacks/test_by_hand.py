@@ -1,6 +1,7 @@
 """Rules, costs and settings as people write them: odd, far too many, or no file at all."""
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -283,6 +284,27 @@ def test_a_number_that_cannot_be(flags: str, reviews: Trained, tmp_path: Path) -
     named = {"LM": tmp_path / "lm", "TABLE": reviews.table, "OUT": tmp_path / "m"}
     answered(glassformer(*(named.get(word, word) for word in flags.split())), FLAGS[flags])
     assert not (tmp_path / "m").exists()
+
+
+NAMES: dict[tuple[str, str], str] = {
+    ("--columns", "a\nb"): "'a\\nb': give names with commas in between, on one line",
+    ("--order", "a\nb"): "'a\\nb': give names with commas in between, on one line",
+    ("--multilabel", ""): "--multilabel is empty",
+}
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("flag", NAMES, ids=lambda flag: ascii(" ".join(flag)[:20]))
+def test_names_that_cannot_be(flag: tuple[str, str], reviews: Trained, tmp_path: Path) -> None:
+    answered(train(reviews.table, tmp_path / "m", *flag), NAMES[flag])
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("flag", ["--rules=", "--set=model.rules="])
+def test_rules_in_a_pipe_keep_nobody_waiting(flag: str, reviews: Trained, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rules.txt")
+    answered(train(reviews.table, tmp_path / "m", f"{flag}{tmp_path / 'rules.txt'}"), "it is a pipe")
 
 
 @pytest.mark.mended
