@@ -1,4 +1,4 @@
-"""Readers and tokenizers of models, bodies and encoders are forged, and their checksums fit."""
+"""Forged readers, tokenizers, bodies and encoders."""
 
 import json
 import os
