@@ -1,4 +1,4 @@
-"""Unusual texts, tables and arrays are given to a trained model, on the command line and from Python."""
+"""Unusual texts, tables and arrays for a trained model, on the command line and from Python."""
 
 import csv
 import json

@@ -1,6 +1,7 @@
 """Rules, costs and settings as people write them: odd, far too many, or no file at all."""
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from glassformer.prediction.model_folder import save_model
 from glassformer.readers.rules.matching import Matcher
 from glassformer.readers.rules.parsing import parse_rules
 from glassformer.readers.rules.saying import LabelSaying
@@ -17,6 +19,7 @@ from tests.attacks.test_folders import sparse
 from tests.cli.conftest import quick as quick
 from tests.cli.terminal import Outcome, glassformer
 from tests.matrix.samples import TARGETS, rows, write
+from tests.prediction.language import trained_language_model
 from tests.trained import Trained
 
 RULES: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
@@ -175,6 +178,16 @@ BROKE = {
 }
 """What ended in a traceback, in a wait or in a sentence that nobody can read when it was first tried."""
 
+FLAGS: dict[str, str] = {
+    "generate LM a --temperature 1e308": "--temperature 1e+308",
+    f"generate LM a --temperature {'9' * 40}": "--temperature 1e+40",
+    "generate LM a --repetition-penalty 1e308": "--repetition-penalty 1e+308",
+    f"generate LM a --samples {'9' * 40}": "at least 1, and at most 10,000",
+    f"generate LM a --samples {'9' * 4_000}": "at least 1, and at most 10,000",
+    "compare-variants TABLE --vary model.n_heads=1,2 --seconds 1e308 --out OUT": "training.max_seconds = 1e+308",
+    "train TABLE --set training.max_seconds=1e308 --out OUT": "training.max_seconds = 1e+308",
+}
+
 
 def cases(table: Mapping[str, object], broke: str = "") -> list[Any]:
     found = BROKE.get(broke, set())
@@ -262,6 +275,42 @@ def test_a_cost_of_less_than_nothing_is_nothing(reviews: Trained, tmp_path: Path
 def test_a_setting_that_cannot_be(name: str, reviews: Trained, tmp_path: Path) -> None:
     answered(train(reviews.table, tmp_path / "m", "--set", name), SETTINGS[name])
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("flags", FLAGS, ids=lambda flags: flags[:40])
+def test_a_number_that_cannot_be(flags: str, reviews: Trained, tmp_path: Path) -> None:
+    save_model(tmp_path / "lm", trained_language_model(), card="")
+    named = {"LM": tmp_path / "lm", "TABLE": reviews.table, "OUT": tmp_path / "m"}
+    answered(glassformer(*(named.get(word, word) for word in flags.split())), FLAGS[flags])
+    assert not (tmp_path / "m").exists()
+
+
+NAMES: dict[tuple[str, str], str] = {
+    ("--columns", "a\nb"): "'a\\nb': give names with commas in between, on one line",
+    ("--order", "a\nb"): "'a\\nb': give names with commas in between, on one line",
+    ("--multilabel", ""): "--multilabel is empty",
+}
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("flag", NAMES, ids=lambda flag: ascii(" ".join(flag)[:20]))
+def test_names_that_cannot_be(flag: tuple[str, str], reviews: Trained, tmp_path: Path) -> None:
+    answered(train(reviews.table, tmp_path / "m", *flag), NAMES[flag])
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("flag", ["--rules=", "--set=model.rules="])
+def test_rules_in_a_pipe_keep_nobody_waiting(flag: str, reviews: Trained, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rules.txt")
+    answered(train(reviews.table, tmp_path / "m", f"{flag}{tmp_path / 'rules.txt'}"), "it is a pipe")
+
+
+@pytest.mark.mended
+def test_words_are_looked_up_as_deep_as_there_are_words(reviews: Trained, tmp_path: Path) -> None:
+    asked = ("zorp", "--definition", "a good film", "--out", tmp_path / "m")
+    assert glassformer("learn-word", reviews.folder, *asked, "--depth", "9" * 40).code == 0
 
 
 @pytest.mark.parametrize("name", cases(RECIPES))

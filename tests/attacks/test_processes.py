@@ -1,4 +1,4 @@
-"""A run is stopped, killed or started twice, or the place that it writes to is full or missing."""
+"""A run is stopped, killed or started twice, or its folder is full or missing."""
 
 import os
 import resource

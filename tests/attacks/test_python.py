@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 
 from glassformer import TextClassifier, TextRegressor, check_labels, score
 from glassformer.errors import GlassformerError, InputError, UsageError
@@ -120,6 +122,36 @@ def test_numbers_and_weights_of_thousands_of_digits(fitted: TextClassifier) -> N
     with pytest.raises(InputError) as refused:
         fitted.score(TEXTS, ["very good"] * 40, sample_weight=[HUGE] * 40)
     in_a_sentence(refused, "sample_weight")
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([5e-324] * 40, "zero, or nearly"),
+        ([1e-44] * 40, "zero, or nearly"),
+        ([1.0, *[1e-300] * 39], "there is 1 class"),
+    ],
+    ids=["smallest", "small", "of-one-row"],
+)
+def test_weights_that_round_to_nothing(weights: list[float], words: str) -> None:
+    with pytest.raises(InputError) as refused:
+        TextClassifier(**QUICK).fit(TEXTS, LABELS, sample_weight=weights)
+    in_a_sentence(refused, words)
+
+
+@pytest.mark.mended
+def test_groups_with_half_of_a_pair() -> None:
+    with pytest.raises(InputError) as refused:
+        TextClassifier(**QUICK).fit(TEXTS, LABELS, groups=["\ud800", "b"] * 20)
+    in_a_sentence(refused, "a group holds half of a surrogate pair")
+
+
+@pytest.mark.mended
+def test_a_sparse_column_of_labels_is_read() -> None:
+    column = sparse.csr_matrix(np.arange(40)[:, None] % 2)
+    with pytest.warns(DataConversionWarning):
+        assert TextClassifier(**QUICK).fit(TEXTS, column).classes_.tolist() == [0, 1]
 
 
 @pytest.mark.mended

@@ -4,18 +4,22 @@ Each gets a status below 500, or a closed connection.
 """
 
 import json
+import os
 import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.limits import Limits
+from tests.attacks.test_folders import sparse
 from tests.browser.serving import running
 from tests.serving.samples import served
 
@@ -325,6 +329,16 @@ def test_clients_that_send_a_byte_now_and_then_keep_nobody_waiting(server: tuple
     finally:
         for client in slow:
             client.close()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("kind", [os.mkfifo, sparse(4 << 30)], ids=["pipes", "files-of-4-GB"])
+def test_what_a_folder_says_of_its_model_keeps_nobody_waiting(kind: Callable[[Path], None], tmp_path: Path) -> None:
+    (tmp_path / "evaluation").mkdir()
+    for name in ("README.md", "evaluation/metrics.json"):
+        kind(tmp_path / name)
+    with running(served(folder=tmp_path), hosts=["127.0.0.1"]) as url, urlopen(f"{url}model", timeout=SECONDS) as said:
+        assert json.load(said)["models"][0]["card"] == ""
 
 
 def test_clients_that_are_gone_before_their_answer_keep_nobody_waiting(server: tuple[str, int]) -> None:

@@ -189,6 +189,25 @@ def test_a_folder_that_was_removed(arguments: tuple[str, ...], tmp_path: Path) -
     answered(python(*arguments, before=removed), "the folder that you are in was removed")
 
 
+NAMELESS: dict[tuple[str, ...], str] = {
+    ("labels", "/"): "is a folder",
+    ("learn-word", "/", "zorp", "--definition", "a good film"): "is not a model folder",
+    ("embeddings", "u.txt", "--out", "."): "replaced as a whole",
+    ("embeddings", "u.txt", "--out", "/"): "replaced as a whole",
+    ("embeddings", "u.txt", "--from", "english", "--out", "./"): "replaced as a whole",
+    ("embeddings", "u.txt", "--out", ""): "replaced as a whole",
+}
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("arguments", NAMELESS, ids=" ".join)
+def test_a_folder_that_has_no_name(arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "u.txt").write_text("a good film and a bad film\n" * 9)
+    monkeypatch.chdir(tmp_path)
+    with nothing_lost(tmp_path):
+        answered(glassformer(*arguments), NAMELESS[arguments])
+
+
 @pytest.mark.parametrize("megabytes", [150, 300])
 def test_too_little_memory_to_load(megabytes: int) -> None:
     def limited() -> None:

@@ -1,4 +1,4 @@
-"""Control characters in the output, closed streams, and readers of a pipe that stop reading."""
+"""Control characters in the output, closed streams, and pipes that nobody reads."""
 
 import json
 import os

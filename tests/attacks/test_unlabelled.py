@@ -1,4 +1,4 @@
-"""Unlabelled texts that cannot be read or hold what is held out, and times that are none."""
+"""Unlabelled texts that cannot be read or are held out, and times that are none."""
 
 import os
 from pathlib import Path

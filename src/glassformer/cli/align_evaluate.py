@@ -36,7 +36,7 @@ def evaluate(
         str | None,
         typer.Option(callback=reward_name, help="Also give this reward, and its referee's: see `align rl --reward`."),
     ] = None,
-    answers: Annotated[int, typer.Option(min=2, help="Number of answers of each model.")] = 500,
+    answers: Annotated[int, typer.Option(min=2, max=100_000, help="Number of answers of each model.")] = 500,
     max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens of an answer.")] = 32,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     *,

@@ -141,6 +141,8 @@ def _check_place(out: Path, again: Again) -> None:
     from glassformer.data.files import check_link
     from glassformer.data.model_marks import BODY_FILE
 
+    if out.name in ("", ".."):
+        raise UsageError(f"--out {out} is replaced as a whole; name a folder in it, such as {out / 'body'}")
     check_link(out)
     holds_body = (out / BODY_FILE).is_file()
     if holds_body and not (again.overwrite or again.resume):

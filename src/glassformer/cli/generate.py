@@ -17,11 +17,13 @@ from glassformer.cli.there import model_folder, text_file
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.data.lines import lines_of
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 
 if TYPE_CHECKING:
     from glassformer.prediction.generation import Continuation, TextGenerator
     from glassformer.prediction.sampling import SamplingConfig
+
+_MOST_SAMPLES = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,11 @@ def generate(
     samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
     best_of: Annotated[
         int,
-        typer.Option(min=1, help="Write this many texts in place of one, and keep the one with the highest --reward."),
+        typer.Option(
+            min=1,
+            max=_MOST_SAMPLES,
+            help="Write this many texts in place of one, and keep the one with the highest --reward.",
+        ),
     ] = 1,
     reward: Annotated[
         str | None,
@@ -85,8 +91,8 @@ def generate(
     from glassformer.prediction.generation import TextGenerator, check_prompts
 
     sampling = sampled.config()
-    if samples < 1:
-        raise UsageError(f"--samples {samples}: at least 1")
+    if not 1 <= samples <= _MOST_SAMPLES:
+        raise UsageError(f"--samples {brief_value(samples)}: at least 1, and at most {_MOST_SAMPLES:,}")
     if (best_of > 1) != (reward is not None):
         raise UsageError("--best-of and --reward belong together: give both, and --best-of from 2 on")
     if sampled.stop and reward:

@@ -119,7 +119,7 @@ def _next(lesson: Lesson[Learner], model: str) -> str | None:
 
 def _beside(model: Path) -> Path:
     named = model if model.name.strip(".") else model.resolve()
-    return named.with_name(f"{named.name}-words")
+    return named.parent / f"{named.name}-words"
 
 
 def _entries(word: str | None, definition: str | None, file: Path | None, *, defined: bool) -> Sequence[Entry]:

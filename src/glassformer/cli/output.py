@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
 from glassformer.cli.torchrun import program
+from glassformer.data.wording import UNSAFE
 from glassformer.errors import GlassformerError, as_named
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 
 LONGEST_ERROR = 560
 
-# C0 except tab and line break, DEL, C1, characters that change the direction of text, and bytes that were not UTF-8.
 _BYTES = re.compile("[\udc80-\udcff]+")
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def open_streams() -> None:
@@ -166,7 +165,7 @@ def print_json(document: Any) -> None:
 def write_json(text: str) -> None:
     """Write JSON, or a part of it, to standard output."""
     with ACTIVITY.aside():
-        sys.stdout.write(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+        sys.stdout.write(UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def write_table(text: bytes) -> None:
@@ -216,7 +215,7 @@ def without_control(text: str) -> str:
 
     Bytes of names that Python did not read as UTF-8, as in a locale that is ASCII, are letters if they are UTF-8.
     """
-    return _UNSAFE.sub("\ufffd", _BYTES.sub(lambda found: os.fsencode(found[0]).decode(errors="replace"), text))
+    return UNSAFE.sub("\ufffd", _BYTES.sub(lambda found: os.fsencode(found[0]).decode(errors="replace"), text))
 
 
 def beginning(text: str, longest: int) -> str:

@@ -153,7 +153,7 @@ def beside(source: str, ending: str) -> Path:
     if _scheme(source) is not None:
         return Path(f"{name_in(source)}{ending}")
     source = source if Path(source).name.strip(".") else str(Path(source).resolve())  # "." says no name
-    return Path(_file_and_part(source)[0]).with_name(f"{name_in(source)}{ending}")
+    return Path(_file_and_part(source)[0]).parent / f"{name_in(source)}{ending}"
 
 
 def name_in(source: str) -> str:

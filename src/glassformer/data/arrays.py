@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -72,6 +72,21 @@ def read_array(path: Path, name: str) -> Array:
     if name not in arrays:
         raise GlassformerError(f"{path} is cut short or damaged (it holds no {name!r}); copy the folder again")
     return arrays[name]
+
+
+def as_weights(arrays: Mapping[str, Array], path: Path) -> dict[str, FloatArray]:
+    """Return the arrays of a file in float32.
+
+    Raises:
+        GlassformerError: one holds something else than finite numbers.
+    """
+    if odd := [name for name, array in arrays.items() if array.dtype.kind != "f"]:
+        raise GlassformerError(f"{path}: {odd[0]} is of the type {arrays[odd[0]].dtype}; weights are floats")
+    with np.errstate(over="ignore"):
+        found = {name: array.astype(np.float32) for name, array in arrays.items()}
+    if odd := [name for name, array in found.items() if not np.isfinite(array).all()]:
+        raise GlassformerError(f"{path}: {odd[0]} holds NaN or infinite weights; the file is damaged")
+    return found
 
 
 _ROWS_AT_ONCE = 20_000

@@ -206,7 +206,10 @@ def _grouped(frame: pl.DataFrame, groups: Any) -> pl.DataFrame:
     names = [None if is_missing(value) else label_name(plain(value)) for value in listed(groups, "groups")]
     if len(names) != frame.height:
         raise unequal(frame.height, len(names), "group")
-    return frame.with_columns(group=pl.Series(names, dtype=pl.String))
+    try:
+        return frame.with_columns(group=pl.Series(names, dtype=pl.String))
+    except UnicodeEncodeError as error:
+        raise InputError(f"a group holds half of a surrogate pair: {brief_value(error.object)}") from error
 
 
 def unequal(texts: int, labels: int, each: str = "label") -> InputError:

@@ -181,9 +181,9 @@ def as_weights(weights: Any, count: int) -> DoubleArray:
         raise InputError(f"sample_weight[{odd}] is {array[odd]}; weights must be finite and not negative")
     if array.sum() > np.finfo(np.float32).max:
         raise InputError(f"sample_weight adds up to {array.sum():.3g}, too much for float32; give smaller weights")
-    if not array.any():
-        raise InputError("every sample_weight is zero; give some texts a weight")
-    return array
+    if array.sum() < np.finfo(np.float32).tiny:
+        raise InputError("every sample_weight is zero, or nearly; give some texts a larger weight")
+    return np.where(array < np.finfo(np.float32).tiny, 0.0, array)  # such rows are learned as little as those of 0
 
 
 def names_of(values: list[Any], *, multilabel: bool) -> dict[str, Any]:

@@ -182,7 +182,8 @@ def listed(values: Any, what: str) -> list[Any]:
             names = "" if columns is None else f", with the columns {brief_value(list(map(str, columns)))}"
             lists = ", or a list of labels for each text" if what == "labels" else ""
             raise InputError(f"the {what} are a matrix of shape {shape}{names}; give the column of {what}{lists}")
-        values = np.asarray(values)[:, 0] if columns is None else values[columns[0]]
+        dense = values.toarray() if hasattr(values, "toarray") else values  # of SciPy, whose arrays are sparse
+        values = np.asarray(dense)[:, 0] if columns is None else values[columns[0]]
     try:
         return list(values if hasattr(values, "__iter__") or not hasattr(values, "__array__") else np.asarray(values))
     except TypeError as error:

@@ -16,19 +16,23 @@ Record = TypeVar("Record", bound="BaseModel")
 MOST_BYTES = 16 << 20  # room for 60,000 learned words with their definitions
 
 
-def read_json(path: Path, *, where: str = "") -> Any:
-    """Return the value that the file holds. It may have 16 MiB at most, and no number in it may be infinite or NaN.
+def read_json(path: Path, *, where: str = "", most: int = MOST_BYTES) -> Any:
+    """Return the value that the file holds. No number in it may be infinite or NaN.
 
     Args:
         where: what an error message shows before the file's name, instead of its path.
+        most: how many bytes it may have.
 
     Raises:
         GlassformerError: the file is damaged, or is not one that a program like ours writes.
     """
     shown = f"{where}: {path.name}" if where else str(path)
-    raw = read_bounded(path, MOST_BYTES, shown)
+    raw = read_bounded(path, most, shown)
     try:
-        return json.loads(raw.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
+        value = json.loads(raw.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
+        if b"\\ud" in raw.lower():
+            json.dumps(value, ensure_ascii=False).encode()  # halves of a pair could be written nowhere
+        return value
     except RecursionError as error:
         raise GlassformerError(f"{shown} is nested too deep; the file is damaged") from error
     except ValueError as error:  # UnicodeDecodeError included
@@ -48,8 +52,8 @@ def read_bounded(path: Path, most: int, shown: str) -> bytes:
     if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{shown} is not a file; copy it again")
     with path.open("rb") as file:
-        raw = file.read(most + 1)
-    if len(raw) > most:
+        raw = file.read(most + 1) if path.stat().st_size <= most else None
+    if raw is None or len(raw) > most:
         raise GlassformerError(f"{shown} is larger than {most >> 20} MiB; the file is damaged")
     return raw
 

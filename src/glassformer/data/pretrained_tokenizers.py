@@ -13,12 +13,13 @@ from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from glassformer.data.json_files import read_settings
-from glassformer.data.tokenizer_file import read_tokenizer
+from glassformer.data.json_files import read_bounded, read_settings
+from glassformer.data.tokenizer_file import lacks_unknown, read_tokenizer
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+_MOST_BYTES = 128 << 20  # of a list of pieces
 _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token")
 
 
@@ -44,7 +45,7 @@ def read_pretrained_tokenizer(
         # As the library writes it today: old files lack the kind of the model and join merges by a space.
         spec = json.loads(read_tokenizer(folder / "tokenizer.json", where=where).to_str())
     elif (folder / "vocab.txt").is_file():
-        spec = _bert_tokenizer(folder / "vocab.txt", settings, special["unk_token"])
+        spec = _bert_tokenizer(folder / "vocab.txt", settings, str(special["unk_token"]))
     else:
         raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
     vocabulary = spec["model"]["vocab"]
@@ -60,7 +61,7 @@ def read_pretrained_tokenizer(
     if "sep_token" not in settings and says_so and _end_token(spec) is None:
         del special["sep_token"]
     for role, token in special.items():
-        if token not in numbers:
+        if not isinstance(token, str) or token not in numbers:
             raise UsageError(f"{where}: the tokenizer has no {role} ({token!r}), which every text or batch needs")
     first = [special[role] for role in _ROLES[:3]]
     if len({numbers[token] for token in first}) < len(first):
@@ -141,9 +142,12 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str | Non
         "padding": None,
     }
     try:
-        tokenizer = TextTokenizer(Tokenizer.from_str(json.dumps(spec | changed)))
+        inner = Tokenizer.from_str(json.dumps(spec | changed))
     except Exception as error:  # the library raises bare Exceptions
         raise GlassformerError(f"{where}: tokenizer.json is damaged ({error})") from error
+    if lacks_unknown(inner):
+        raise GlassformerError(f"{where}: tokenizer.json has no token for unknown words; the file is damaged")
+    tokenizer = TextTokenizer(inner)
     if tokenizer.vocabulary() != numbers:
         raise UsageError(f"{where}: the tokens of tokenizer.json cannot be renumbered")
     return tokenizer
@@ -152,15 +156,15 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str | Non
 def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> dict[str, Any]:
     """Describe the tokenizer of a `vocab.txt`: a piece per line, matched greedily in words (Devlin et al. 2019, §3)."""
     try:
-        pieces = path.read_text(encoding="utf-8").split("\n")
+        pieces = read_bounded(path, _MOST_BYTES, str(path)).decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise GlassformerError(f"{path} is not UTF-8 text; the file is damaged") from error
     vocabulary = {piece.removesuffix("\r"): number for number, piece in enumerate(pieces) if piece}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=unknown, max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(
-        lowercase=settings.get("do_lower_case", True),
-        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
-        strip_accents=settings.get("strip_accents"),
+        lowercase=bool(settings.get("do_lower_case", True)),
+        handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
+        strip_accents=bool(settings["strip_accents"]) if "strip_accents" in settings else None,
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return dict(json.loads(tokenizer.to_str()))

@@ -17,6 +17,8 @@ def split_labels(values: pl.Series, separator: str) -> pl.Series:
     if values.dtype != pl.List and is_opaque(values.dtype):
         raise UsageError(f"The column {values.name!r} holds {values.dtype}; text or lists are needed.")
     cells = values.to_list()
+    if not separator:
+        raise UsageError("`multilabel=` is empty; name what stands between two labels of a text: `multilabel='|'`")
     if values.dtype != pl.List:
         texts = values.cast(pl.String).fill_null("")
         cells = [cell.split(separator) if (found := json_list(cell)) is None else found for cell in texts]

@@ -163,11 +163,24 @@ def read_own_tokenizer(path: Path) -> Tokenizer:
             raise GlassformerError(f"{path}: the id {min(number, expected)} {fault}; the file is damaged")
     if inner.padding is not None:
         raise GlassformerError(f"{path}: it pads texts, which ours never do; the file is damaged")
-    if inner.truncation is not None and inner.truncation["stride"]:
-        raise GlassformerError(f"{path}: it cuts texts into overlapping pieces; the file is damaged")
+    cut = inner.truncation
+    if cut is not None and (cut["stride"] or cut["strategy"] != "longest_first"):
+        raise GlassformerError(f"{path}: it cuts texts as ours never do; the file is damaged")
     if inner.post_processor is not None and len(inner.post_processor.__getstate__()) > _LONGEST_ENDING:
         raise GlassformerError(f"{path}: it adds more to texts than an end token; the file is damaged")
+    if max(inner.encode("").ids, default=0) >= len(in_order):
+        raise GlassformerError(f"{path}: it adds a token to texts that has no id; the file is damaged")
+    if lacks_unknown(inner):
+        raise GlassformerError(f"{path}: it has no token for unknown words; the file is damaged")
     return inner
+
+
+def lacks_unknown(inner: Tokenizer) -> bool:
+    """Whether the tokenizer fails at a text with unknown words. One of BPE may leave them out."""
+    if isinstance(inner.model, models.Unigram):
+        return bool(_described(inner.model)["unk_id"] is None)
+    unknown = inner.model.unk_token
+    return unknown is not None and inner.model.token_to_id(unknown) is None
 
 
 def spelling(inner: Tokenizer, words: Sequence[str]) -> Any:

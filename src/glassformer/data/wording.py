@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from glassformer.errors import quoted
+from glassformer.errors import UsageError, quoted
 
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""C0 except tab and line break, DEL, C1, characters that change the direction of text, and halves of pairs."""
 _SHORTEST_END = 3  # letters: shorter ends say too little
 
 
@@ -84,7 +86,10 @@ def label_cell(label: Any) -> str:
 
 def names_in(option: str) -> list[str]:
     """Return the names in an option. As in a CSV, commas are in between, and a name with a comma stands in quotes."""
-    return [name.strip() for name in next(csv.reader([option], skipinitialspace=True), []) if name.strip()]
+    try:
+        return [name.strip() for name in next(csv.reader([option], skipinitialspace=True), []) if name.strip()]
+    except csv.Error as error:
+        raise UsageError(f"{quoted(option)}: give names with commas in between, on one line") from error
 
 
 def in_option(name: str) -> str:

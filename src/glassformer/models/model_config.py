@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 # The largest values of settings. Larger ones are typing errors, and are refused before anything is built.
-Width = Annotated[int, Field(ge=1, le=131_072)]
+WIDEST = 131_072
+Width = Annotated[int, Field(ge=1, le=WIDEST)]
 """Width of vectors and matrices, or number of heads. PaLM, the widest published model, has the width 18,432, and 73,728
 inside a block."""
 MOST_BLOCKS = 1_000

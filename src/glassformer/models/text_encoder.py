@@ -49,7 +49,7 @@ class TextEncoderConfig(BaseModel, frozen=True, extra="forbid"):
     dense: tuple[DenseConfig, ...] = Field(default=(), max_length=8)
     unit: bool = False
     """Whether a vector is divided by its length."""
-    prompt: str = ""
+    prompt: str = Field(default="", max_length=10_000)
     """What is put before each text."""
     lowercase: bool = False
 

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import UNSAFE, counted
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -28,7 +28,7 @@ def rendered(template: str, **values: Any) -> str:
 
 def written(template: str, **values: Any) -> str:
     """Return a text in Markdown, in which nothing is escaped. The arguments are those of `rendered`."""
-    return templates().get_template(f"{template}.md.jinja").render(values) + "\n"
+    return UNSAFE.sub("\ufffd", templates().get_template(f"{template}.md.jinja").render(values)) + "\n"
 
 
 @cache

@@ -55,7 +55,9 @@ def _beside(folder: Path, name: str, config: AnsweringConfig) -> Reader:
     if not place.is_dir():
         raise GlassformerError(f"{place} is missing, which config.json names; copy the whole folder again")
     reader = kind.load(place)
-    if name in BUILT_IN and len(getattr(reader, "bias", ())) != config.target.width:
+    expected = (config.target.width, 1 if config.inputs is None else len(config.inputs.texts))
+    found = (len(getattr(reader, "bias", ())), getattr(reader, "texts", expected[1]))
+    if name in BUILT_IN and found != expected:
         raise GlassformerError(f"{place} does not match config.json; copy the whole folder again")
     return reader
 

@@ -16,13 +16,13 @@ class SamplingConfig(BaseModel, frozen=True, extra="forbid"):
 
     max_tokens: int = Field(default=100, ge=1)
     """The largest number of new tokens. A text may end earlier."""
-    temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    temperature: float = Field(default=1.0, ge=0, le=1e6)
     """Logits are divided by this. Below 1, probable tokens become more probable; 0 always takes the most probable."""
     top_k: int | None = Field(default=None, ge=1)
     """Choose among this many most probable tokens, and those that tie with the last (Fan et al. 2018, §5.1)."""
     top_p: float = Field(default=1.0, gt=0, le=1)
     """Choose among the fewest tokens that together have this probability (Holtzman et al. 2020, §3.1)."""
-    repetition_penalty: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    repetition_penalty: float = Field(default=1.0, ge=1e-6, le=1e6)
     """Positive logits of tokens in the window are divided by this, negative ones multiplied (Keskar et al. 2019, §4.1).
     """
     stop: tuple[str, ...] = ()

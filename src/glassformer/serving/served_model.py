@@ -12,9 +12,10 @@ import numpy as np
 from pydantic import BaseModel
 
 from glassformer.data.arrays import IntArray
+from glassformer.data.json_files import MOST_BYTES, read_bounded
 from glassformer.data.tokenizers import unknown_words_of
 from glassformer.data.windows import window_counts
-from glassformer.errors import UsageError, brief_value
+from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.explanation.by_reader import shares_by_reader, total_of
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
@@ -299,16 +300,18 @@ class ServedModel:
 
     def _card(self) -> str:
         try:
-            return (self.folder / "README.md").read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            return read_bounded(self.folder / "README.md", MOST_BYTES, "README.md").decode("utf-8")
+        except (OSError, UnicodeDecodeError, GlassformerError):
             return ""
 
 
 def figures_in(folder: Path, kind: type[Figures]) -> Figures | None:
     """Return what `glassformer evaluate` wrote into a model folder. None if there is nothing that can be read."""
     try:
-        return kind.model_validate_json((folder / EVALUATION_FOLDER / FIGURES_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return kind.model_validate_json(
+            read_bounded(folder / EVALUATION_FOLDER / FIGURES_FILE, MOST_BYTES, FIGURES_FILE)
+        )
+    except (OSError, ValueError, GlassformerError):
         return None
 
 

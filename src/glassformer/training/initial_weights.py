@@ -328,8 +328,8 @@ def read_tensors(folder: Path, where: str) -> dict[str, Tensor]:
         files = [_WEIGHTS]
     elif (folder / _INDEX).is_file():
         named = read_settings(folder / _INDEX, where=where).get("weight_map")
-        files = sorted(set(named.values())) if isinstance(named, dict) else []
-        if not files or any(PurePosixPath(file).name != file for file in files):
+        files = list(named.values()) if isinstance(named, dict) else []
+        if not files or not all(isinstance(file, str) and PurePosixPath(file).name == file for file in files):
             raise GlassformerError(f"{where}: {_INDEX} does not name files beside it; it is damaged")
     elif any((folder / file).is_file() for file in _PICKLES):
         raise UsageError(
@@ -339,7 +339,7 @@ def read_tensors(folder: Path, where: str) -> dict[str, Tensor]:
     else:
         raise UsageError(f"{where}: there is no {_WEIGHTS} in {folder}")
     tensors: dict[str, Tensor] = {}
-    for file in files:
+    for file in sorted(set(files)):
         if (folder / file).exists() and not (folder / file).is_file():  # a pipe or device may never end
             raise GlassformerError(f"{where}: {file} is not a file; copy it again")
         try:

@@ -25,7 +25,7 @@ class LoopConfig(BaseModel):
     max_steps: Count | None = None
     """Number of steps to train. `epochs` and `patience` are then ignored, and the schedule covers exactly these steps.
     Set it to compare models on an equal number of steps."""
-    max_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_seconds: float | None = Field(default=None, gt=0, le=1e9)
     """Seconds to train, including validation except for the last one. `epochs` and `patience` are then ignored. The
     result depends on the speed of the machine, so such a run cannot be repeated exactly. Excludes `max_steps`."""
     min_steps_per_epoch: Count = 50

@@ -218,6 +218,8 @@ def in_layers(
                     found[need] = definition
         definitions |= found
         newest = list(found)
+        if not newest:
+            break
     layer_of = _layers(list(definitions), {word: [n for n in of if n in definitions] for word, of in needs.items()})
     layers: list[dict[str, str]] = [{} for _ in range(max(layer_of.values(), default=-1) + 1)]
     for word, number in layer_of.items():

@@ -13,6 +13,7 @@ from torch.func import functional_call
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import Batch
+from glassformer.data.json_files import MOST_BYTES, read_bounded
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
@@ -58,7 +59,9 @@ def load_learner(folder: Path) -> TrainedModel | TrainedLanguageModel:
 def read_card(folder: Path) -> str:
     """Read the model card of a folder. If there is no card, return a heading."""
     file = folder / _CARD
-    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else "# A glassformer model\n"
+    if not file.is_file():
+        return "# A glassformer model\n"
+    return read_bounded(file, MOST_BYTES, str(file)).decode(errors="replace")
 
 
 def trunk_of(trained: TrainedModel | TrainedLanguageModel) -> Trunk:

@@ -17,6 +17,7 @@ from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.data.model_marks import BODY_FILE
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.readers.body import reader as body_reader
 from glassformer.readers.body.fitting import fit_body, means_of, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body, learn_pieces, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
@@ -394,3 +395,15 @@ def test_a_reader_is_read_as_it_was_written(tmp_path: Path, body: Body, many: bo
     (tmp_path / "words.json").write_text(json.dumps(described | {"words": described["words"][1:]}))
     with pytest.raises(GlassformerError, match="does not match"):
         BodyReader.load(tmp_path)
+
+
+def test_scores_that_memory_does_not_hold_are_computed_word_by_word(
+    body: Body, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(sentences(40, 2), [0, 1] * 20)
+    fitted = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
+    at_once = fitted.scores([*rows.texts, "zzz breads"])
+    monkeypatch.setattr(body_reader, "_MOST_SCORES", 2 * 4)  # those of 4 words
+    again = replace(fitted)
+    assert np.allclose(again.scores([*rows.texts, "zzz breads"]), at_once, atol=1e-6)
+    assert len(again._scores) == 4

@@ -17,11 +17,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
-from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
+from glassformer.data.arrays import Array, FloatArray, IntArray, as_weights, check_is_file, read_arrays
 from glassformer.data.json_files import as_record, read_json
 from glassformer.errors import GlassformerError
 from glassformer.models.model_config import OWN_BODY
-from glassformer.readers.body.vectors import Lexicon
+from glassformer.readers.body.vectors import MOST_BYTES, Lexicon
 from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.readers.counting.reader import sums_of
 from glassformer.readers.reader import Reader
@@ -29,6 +29,7 @@ from glassformer.readers.reader import Reader
 WORDS_FILE, VALUES_FILE = "words.json", "values.safetensors"
 _ROWS_AT_ONCE = 1_000
 _MOST_WORDS = 30_000  # whose scores are remembered
+_MOST_SCORES = 1 << 28  # in memory at once
 
 
 CONTINUED = ", continued"
@@ -66,6 +67,11 @@ class BodyReader(Lexicon, Reader):
     origin: Origin = "given"
 
     @property
+    def texts(self) -> int:
+        """How many texts a row has."""
+        return len(self.head)
+
+    @property
     def read_in_words(self) -> str:
         """What the words come from."""
         if self.origin == "own":
@@ -75,17 +81,13 @@ class BodyReader(Lexicon, Reader):
 
     @cached_property
     def _scores(self) -> FloatArray:
-        """(texts, words, width)"""
-        return self.values @ self.head
-
-    @cached_property
-    def _piece_scores(self) -> FloatArray:
-        """(texts, pieces, width)"""
-        return self.piece_values @ self.head
+        """(words, width) of the most frequent words, as many as memory holds, in the first text of a row."""
+        return self.values[: _MOST_SCORES // len(self.bias)] @ self.head[0]
 
     @cached_property
     def _rare(self) -> Callable[[str], tuple[int, float, FloatArray | float]]:
-        return lru_cache(_MOST_WORDS)(self._looked_up)  # many words occur in many texts
+        most = min(_MOST_WORDS, _MOST_SCORES // len(self.bias))
+        return lru_cache(most)(self._looked_up)  # many words occur in many texts
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: a pickle or copy holds nothing that follows from them."""
@@ -113,9 +115,9 @@ class BodyReader(Lexicon, Reader):
         """
         bounds = np.array([0, len(words)]) if ends is None else ends
         known = self.numbers_of(words)
-        fields = np.zeros(len(words), np.int64)
-        weights, scores = self.weights[known], self._scores[0, known]
-        for place in np.flatnonzero(known < 0).tolist():
+        found, fields = (known >= 0) & (known < len(self._scores)), np.zeros(len(words), np.int64)
+        weights, scores = self.weights[known * found], self._scores[known * found]
+        for place in np.flatnonzero(~found).tolist():
             fields[place], weights[place], scores[place] = self._rare(words[place])
         mean = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) * len(self.head) + fields
         whole = np.bincount(mean, weights, minlength=(len(bounds) - 1) * len(self.head))
@@ -129,9 +131,10 @@ class BodyReader(Lexicon, Reader):
             return 0, 0.0, 0.0
         plain = word[field_of(word) :]
         if (number := self.index.get(plain)) is not None:
-            return field, float(self.weights[number]), self._scores[field, number]
+            return field, float(self.weights[number]), self.values[number] @ self.head[field]
         pieces = self.pieces_of(plain)
-        return (field, 1.0, self._piece_scores[field, pieces].mean(axis=0)) if len(pieces) else (field, 0.0, 0.0)
+        scores = (self.piece_values[pieces] @ self.head[field]).mean(axis=0) if len(pieces) else 0.0
+        return field, float(len(pieces) > 0), scores
 
     def save(self, folder: Path) -> None:
         """Write `words.json` and `values.safetensors`.
@@ -154,10 +157,11 @@ class BodyReader(Lexicon, Reader):
             GlassformerError: a file is missing or damaged, or the files do not match each other.
         """
         check_is_file(folder / WORDS_FILE)
-        described = as_record(_Described, read_json(folder / WORDS_FILE), folder / WORDS_FILE)
+        described = as_record(_Described, read_json(folder / WORDS_FILE, most=MOST_BYTES), folder / WORDS_FILE)
         file = folder / VALUES_FILE
         tensors = read_arrays(file)
-        texts, values, width = tensors.get("head", np.zeros((0, 0, 0))).shape[:3]
+        head = tensors.get("head", np.zeros(()))
+        texts, values, width = head.shape if head.ndim == 3 else (0, 0, 0)
         expected: dict[str, tuple[int, ...]] = {
             "weights": (len(described.words),),
             "values": (len(described.words), values),
@@ -165,14 +169,11 @@ class BodyReader(Lexicon, Reader):
             "head": (texts, values, width),
             "bias": (width,),
         }
-        if not texts or {name: tensor.shape for name, tensor in tensors.items()} != expected:
+        if not texts or not described.words or {name: tensor.shape for name, tensor in tensors.items()} != expected:
             raise GlassformerError(f"{file} does not match {WORDS_FILE}; copy the folder again")
-        for name, tensor in tensors.items():
-            if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
-                raise GlassformerError(f"{file}: {name} holds something else than finite numbers; the file is damaged")
-        wide: dict[str, Any] = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+        found: dict[str, Any] = as_weights(tensors, file)
         told = _told_by(described.body) if described.origin is None else {}
-        return cls(**dict(described) | told, **wide)
+        return cls(**dict(described) | told, **found)
 
 
 class _Described(BaseModel):

@@ -33,7 +33,8 @@ PSEUDOCOUNT = 3.0
 """The weighted sum of a text is divided by the weights of its words and this number, as if the text had three more rare
 words that stand for nothing. So a text of few words says little."""
 PIECE_LENGTHS = range(3, 7)  # characters, as in Bojanowski et al. (2017), §3.2
-_MOST_BYTES = 1 << 30  # of words and pieces
+MOST_BYTES = 1 << 30
+"""How many bytes the file of words and pieces may have."""
 _MOST = 65_504.0  # the largest number of float16, in which scales are written
 _LEVELS = 7  # four bits: whole numbers from -7 to 7
 _STRETCH = 0.25  # the deviation of all words along an axis; of vectors of 200 numbers it is .07 elsewhere
@@ -64,7 +65,7 @@ class Card(BaseModel):
 
     name: str
     base: str | None = Field(default=None, exclude_if=lambda base: base is None)
-    dims: int
+    dims: int = Field(ge=1)
     window: int
     min_count: int
     seed: int
@@ -204,7 +205,7 @@ class Body(Lexicon):
         card = as_record(Card, described, folder / BODY_FILE)
         check_is_file(folder / WORDS_FILE)
         try:
-            content = read_bounded(folder / WORDS_FILE, _MOST_BYTES, str(folder / WORDS_FILE))
+            content = read_bounded(folder / WORDS_FILE, MOST_BYTES, str(folder / WORDS_FILE))
             words, pieces = _two_lists(content.decode("utf-8"))
         except (OSError, ValueError) as error:
             raise GlassformerError(f"{folder / WORDS_FILE} is damaged ({error}); copy the folder again") from error
@@ -296,6 +297,6 @@ def _two_lists(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     lines = text.split("\n")
     ends = [-1, *(number for number, line in enumerate(lines) if not line)]
     lists = [tuple(lines[begin + 1 : end]) for begin, end in pairwise(ends)]
-    if len(lists) < 2 or any(len(set(each)) < len(each) for each in lists[:2]):
+    if len(lists) < 2 or not lists[0] or any(len(set(each)) < len(each) for each in lists[:2]):
         raise ValueError(f"{WORDS_FILE} does not hold words and pieces, each once")
     return lists[0], lists[1]

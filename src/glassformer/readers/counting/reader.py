@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from safetensors.numpy import save_file
 
-from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
+from glassformer.data.arrays import Array, FloatArray, IntArray, as_weights, check_is_file, read_arrays
 from glassformer.data.json_files import as_record, read_json
 from glassformer.errors import GlassformerError
 from glassformer.readers.counting.known import Found, Texts, finder
@@ -164,11 +164,7 @@ class CountingReader(Reader):
         found = {name: tensor.shape for name, tensor in tensors.items()}
         if found != expected:
             raise GlassformerError(f"{weights} does not match {NGRAMS_FILE}; copy the folder again")
-        if odd := [name for name, tensor in tensors.items() if tensor.dtype.kind != "f"]:
-            raise GlassformerError(f"{weights}: {odd[0]} is of the type {tensors[odd[0]].dtype}; weights are floats")
-        if odd := [name for name, tensor in tensors.items() if not np.isfinite(tensor).all()]:
-            raise GlassformerError(f"{weights}: {odd[0]} holds NaN or infinite weights; the file is damaged")
-        wide = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+        wide = as_weights(tensors, weights)
         return cls(
             families=tuple(
                 NgramWeights(

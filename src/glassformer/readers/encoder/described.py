@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from glassformer.data.json_files import read_json, read_settings
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.model_config import WIDEST
 from glassformer.models.text_encoder import POOLINGS, ActivationName, DenseConfig
 
 MODULES_FILE, _PROMPTS_FILE = "modules.json", "config_sentence_transformers.json"
@@ -124,14 +125,15 @@ def _prompt(folder: Path, where: str) -> str:
         return ""
     settings = read_settings(folder / _PROMPTS_FILE, where=where)
     prompts, name = settings.get("prompts") or {}, settings.get("default_prompt_name")
-    if name is not None and (not isinstance(prompts, Mapping) or not isinstance(prompts.get(name), str)):
+    known = isinstance(prompts, Mapping) and isinstance(name, str) and isinstance(prompts.get(name), str)
+    if name is not None and not known:
         raise UsageError(f"{where}: {_PROMPTS_FILE}: default_prompt_name is {name!r}, and there is no such prompt")
     return "" if name is None else str(prompts[name])
 
 
 def _poolings(settings: Mapping[str, Any], where: str, *, prompt: str) -> tuple[str, ...]:
     named = settings.get("pooling_mode") or [mode for key, mode in _OLD_KEYS.items() if settings.get(key)] or ["mean"]
-    modes = (named,) if isinstance(named, str) else tuple(map(str, named))
+    modes = tuple(map(str, named)) if isinstance(named, list) else (str(named),)
     if odd := [mode for mode in modes if mode not in POOLINGS]:
         raise UsageError(f"{where}: the pooling {odd[0]!r} cannot be read; {', '.join(POOLINGS)} can")
     if prompt and not settings.get("include_prompt", True):
@@ -154,7 +156,7 @@ def _dense(settings: Mapping[str, Any], where: str) -> DenseConfig:
             f"{where}: a dense layer with the settings {json.dumps(dict(settings))} cannot be read; one of the vector "
             f"of a text, without a residual path, and with the activation {', '.join(known)} can"
         )
-    if not isinstance(width, int) or width < 1:
+    if not isinstance(width, int) or not 1 <= width <= WIDEST:
         said = "names no out_features" if width is None else f"has {width!r} out_features"
         raise GlassformerError(f"{where}: a dense layer {said}; its config.json is damaged")
     return DenseConfig(width=width, bias=bool(settings.get("bias", True)), activation=activation)  # type: ignore[arg-type]

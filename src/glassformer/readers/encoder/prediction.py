@@ -12,7 +12,7 @@ import numpy as np
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_tensors
 
-from glassformer.data.arrays import FloatArray, IntArray, check_is_file, read_arrays
+from glassformer.data.arrays import FloatArray, IntArray, as_weights, check_is_file, read_arrays
 from glassformer.data.inputs import SEPARATOR, without_columns
 from glassformer.data.json_files import as_record, read_json
 from glassformer.data.store import TokenStore
@@ -138,9 +138,9 @@ class EncoderReader(Reader):
         encoder, head = TextEncoder.load(folder), read_arrays(folder / HEAD_FILE)
         weights, bias = (head.get(name, np.zeros(())) for name in ("weights", "bias"))
         fits = weights.ndim == 2 and len(weights) and not len(weights) % encoder.config.dims
-        if not fits or bias.shape != weights.shape[1:] or not np.isfinite(weights).all() or not np.isfinite(bias).all():
+        if not fits or bias.shape != weights.shape[1:]:
             raise GlassformerError(f"{folder / HEAD_FILE} does not match {ENCODER_FILE}; copy the folder again")
-        return cls(encoder=encoder, weights=weights.astype(np.float32), bias=bias.astype(np.float32))
+        return cls(encoder=encoder, **as_weights({"weights": weights, "bias": bias}, folder / HEAD_FILE))
 
 
 def texts_of(rows: Rows) -> int:

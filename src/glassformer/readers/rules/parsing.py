@@ -57,6 +57,8 @@ class Rule(Said):
 def read_rules(path: Path) -> str:
     """Return the contents of a file of rules. Raises `UsageError` if it cannot be read."""
     try:
+        if path.is_fifo():
+            raise ValueError("it is a pipe, which may never end")
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:  # a name with a null byte
