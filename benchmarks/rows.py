@@ -160,6 +160,7 @@ def run_phases(path: str) -> list[dict[str, Any]]:
         return result
 
     phase("import", lambda: import_module("glassformer.training.run"))
+    from glassformer.data.mapped import mapping_in
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.targets.labels.training_readers import lessons_of
     from glassformer.training.loop import Silent
@@ -169,8 +170,8 @@ def run_phases(path: str) -> list[dict[str, Any]]:
     from glassformer.training.unlike import learn_seen
 
     recipe = load_recipe(None)
-    sources = phase("read", lambda: read_sources(SourceConfig(train=path), recipe.validation, None))
-    with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder:
+    with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder, mapping_in(Path(folder)):
+        sources = phase("read", lambda: read_sources(SourceConfig(train=path), recipe.validation, None))
         prepared = phase("split", lambda: prepare(sources, recipe, work=Path(folder)))
         phase("vocabulary", lambda: prepared.tokenizer)
         phase("encode", lambda: prepared.data)

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 
+from glassformer.data import mapped
 from tests.cli.terminal import OF_FEW_ROWS, QUICK, ctrl_c, failed, glassformer, misused, plain
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
@@ -38,6 +39,23 @@ def test_it_says_what_it_took_and_leaves_a_model_folder(reviews: Trained) -> Non
     assert re.search(r"model: [\d,]+ parameters \(1 block of width 64", said.err)
     assert "next: glassformer predict model" in said.err
     assert names_in(reviews.folder) >= FILES
+
+
+def test_texts_in_mapped_files_give_the_same_model(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert glassformer("train", reviews.table, "--out", tmp_path / "in memory", *QUICK).code == 0
+    monkeypatch.setattr(mapped, "_BYTES_AT_ONCE", 2_000)  # as few rows are large then
+    before = next(mapped._KEYS)
+    assert glassformer("train", reviews.table, "--out", tmp_path / "mapped", *QUICK).code == 0
+    assert next(mapped._KEYS) > before + 6, "the rows, or those of a split, lie in memory"
+    changed = {"config.json", "metrics.json", "report.html", "README.md", "SHA256SUMS"}  # which name times and folders
+    first, second = (
+        {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*.*") if file.name not in changed}
+        for folder in (tmp_path / "in memory", tmp_path / "mapped")
+    )
+    assert len(first) > 5
+    assert first == second
 
 
 def test_the_result_names_the_epoch_of_a_transformer_that_answers(reviews: Trained, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from glassformer.data import labels as labels_module
 from glassformer.data import table as table_module
 from glassformer.data.dates import with_dates
 from glassformer.data.labels import LabelSet, conflicting_rows
@@ -134,3 +135,13 @@ def test_a_column_of_decimal_numbers_is_no_column_of_labels(like_labels: tuple[s
     table = replace(table_of(["1,37", "2,5", "2,5", "19,99"]), like_labels=like_labels)
     with pytest.raises(UsageError, match=f"holds numbers with decimals, not classes.*{words}"):
         LabelSet.from_table(table)
+
+
+def test_labels_are_encoded_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(list("bacabca"))
+    monkeypatch.setattr(labels_module, "_ROWS_AT_ONCE", 2)
+    names = LabelSet.from_table(table)
+    assert names.encode(table).tolist() == [1, 0, 2, 0, 1, 2, 0]
+    other = table_of(list("aaxayxa"))
+    with pytest.raises(UsageError, match=r"the label 'x' \(rows 3 and 6\) was not seen in training, nor 1 other label"):
+        names.encode(other)

@@ -149,10 +149,12 @@ def train(
     run: Running,
 ) -> None:
     """Train a model on a table of texts with labels or numbers."""
+    from glassformer.data.mapped import mapping_in
     from glassformer.training.out_folder import prepare_out
 
     if leads():
         prepare_out(out, **run.again)
+    context.with_resource(mapping_in(out))
     processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe

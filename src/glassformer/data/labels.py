@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from glassformer.data.arrays import gathered
 from glassformer.data.column_kinds import is_near_unique, kind_of
+from glassformer.data.mapped import mapping_folder
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
 from glassformer.data.wording import counted, in_option, listed
@@ -18,6 +20,7 @@ from glassformer.errors import UsageError, brief_value, quoted
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
 LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 _MOST_SHOWN, _LONGEST_SHOWN = 10, 60
+_ROWS_AT_ONCE = 200_000
 _NOT_COPIED = re.compile(r"""['"`\\\x00-\x1f]""")  # a shell, or our own messages, read these in another way
 
 
@@ -89,14 +92,18 @@ class LabelSet:
         flat = labels.with_row_index("index")
         if self.multilabel:
             flat = flat.explode("label", empty_as_null=True).drop_nulls()
-        unseen = flat.filter(~pl.col("label").is_in(list(self.names)))
+        parts = list(flat.iter_slices(_ROWS_AT_ONCE)) or [flat]  # Polars takes 40 bytes a row for what follows
+        unseen = pl.concat(part.filter(~pl.col("label").is_in(list(self.names))) for part in parts)
         if not unseen.is_empty():
             self._refuse(unseen, table)
-        numbers = flat["label"].replace_strict(list(self.names), list(range(len(self.names))), return_dtype=pl.Int64)
+        number = dict(zip(self.names, range(len(self.names)), strict=True))
+        numbers = gathered(
+            (part["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy() for part in parts), mapping_folder()
+        )
         if not self.multilabel:
-            return numbers.to_numpy()
+            return numbers
         encoded = np.zeros((len(labels), len(self.names)), dtype=np.uint8)
-        encoded[flat["index"].to_numpy(), numbers.to_numpy()] = 1
+        encoded[flat["index"].to_numpy(), numbers] = 1
         return encoded
 
     def _refuse(self, unseen: pl.DataFrame, table: Table) -> None:

@@ -13,6 +13,8 @@ from glassformer.data.addresses import Source
 from glassformer.data.dates import shown_date
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
+from glassformer.data.mapped import filtered
+from glassformer.data.stratified import stratified_rows
 from glassformer.data.table import Table, row_list, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
@@ -109,8 +111,8 @@ def make_splits(
         )
     else:
         held_out = _latest(train, config) if config.time else _held_out(train, config.fraction, config.group, seed)
-        validation = replace(train, frame=train.frame.filter(held_out), dropped=())
-        train = replace(train, frame=train.frame.filter(~held_out))
+        validation = replace(train, frame=filtered(train.frame, held_out), dropped=())
+        train = replace(train, frame=filtered(train.frame, ~held_out))
         whole = ""
         if config.group is not None:
             whole = f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
@@ -176,11 +178,8 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
     strata = _strata(table.label_keys, fewest=2)
     if group is not None:
         chosen = _whole_groups(table, group, fraction, seed)
-    elif len(np.unique(strata)) <= min(n_held_out, n_rows - n_held_out):
-        from sklearn.model_selection import StratifiedShuffleSplit  # half a second, which `predict` would wait for
-
-        splitter = StratifiedShuffleSplit(n_splits=1, test_size=n_held_out, random_state=seed)
-        chosen = next(splitter.split(strata, strata))[1]
+    elif np.count_nonzero(np.bincount(strata)) <= min(n_held_out, n_rows - n_held_out):
+        chosen = stratified_rows(strata, n_held_out, seed)
     else:  # more classes than held-out rows: there is no proportion to keep
         chosen = np.random.default_rng(seed).permutation(n_rows)[:n_held_out]
     mask = np.zeros(n_rows, dtype=bool)
@@ -220,15 +219,16 @@ def _strata(labels: pl.Series, *, fewest: int) -> np.ndarray:
     """Return class numbers to stratify by. Classes or combinations of labels with fewer rows are pooled into one."""
     numbers = _numbers(labels)
     counts = np.bincount(numbers)
-    rare = counts[numbers] < fewest
-    pool = counts.argmax() if rare.sum() < fewest else len(counts)  # a pool that is too small joins the largest class
-    return np.where(rare, pool, numbers)
+    rare, number = counts < fewest, np.arange(len(counts), dtype=numbers.dtype)
+    # A pool that is too small joins the largest class.
+    number[rare] = counts.argmax() if counts[rare].sum() < fewest else len(counts)
+    return number[numbers]
 
 
 def _numbers(values: pl.Series) -> np.ndarray:
     """Number the distinct values in the order of code points. A number takes less memory than a string."""
     distinct = values.unique().sort()
-    return values.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).to_numpy()
+    return values.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).to_numpy()
 
 
 def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.ndarray:

@@ -7,6 +7,7 @@ system decides how much of the file stays in memory.
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -52,13 +53,13 @@ class TokenStore:
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)  # a link would be followed, and what it names overwritten
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
-        lengths: list[int] = []
+        ends = array("q", [0])
         with (folder / "tokens.bin").open("wb") as file:
             for batch in batched(texts, _TEXTS_PER_WRITE):
                 rows = tokenizer.encode(batch)
                 np.concatenate(rows).astype(dtype).tofile(file)  # each call writes to the disk
-                lengths += map(len, rows)
-        np.save(folder / "offsets.npy", np.cumsum([0, *lengths], dtype=np.int64))
+                ends.extend(ends[-1] + np.cumsum(list(map(len, rows))))
+        np.save(folder / "offsets.npy", np.frombuffer(ends, np.int64))
         # This file is written last: a store without it is incomplete.
         described = {"dtype": np.dtype(dtype).name, "sha256": sha256_of([folder / name for name in _FILES])}
         write_aside(folder / STORE_FILE, json.dumps(described))
@@ -102,7 +103,7 @@ def _described_type(folder: Path) -> str:
 
 def _offsets(file: Path) -> IntArray:
     try:
-        offsets: IntArray = np.load(file)
+        offsets: IntArray = np.load(file, mmap_mode="r")
     except EOFError as error:
         raise ValueError(f"{file} is empty") from error
     if offsets.dtype != np.int64 or offsets.ndim != 1 or not len(offsets) or offsets[0] or (np.diff(offsets) < 0).any():

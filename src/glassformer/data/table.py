@@ -1,7 +1,7 @@
 """A table of labelled text: the rows in use, and the rows that were left out and why."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
@@ -9,12 +9,14 @@ from typing import Unpack
 import polars as pl
 
 from glassformer.data.alike import shared_values
+from glassformer.data.arrays import blocks, gathered
 from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.json_files import parsed
+from glassformer.data.mapped import filtered, mapped, mapping_folder
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.several_labels import check_levels, joined_levels, json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of
@@ -107,7 +109,7 @@ class Table:
         if not rows.any():
             return self
         dropped = Dropped(reason=reason, rows=self.frame.filter(rows)["row"].to_list())
-        return replace(self, frame=self.frame.filter(~rows), dropped=(*self.dropped, dropped))
+        return replace(self, frame=filtered(self.frame, ~rows), dropped=(*self.dropped, dropped))
 
     def without(self, texts: pl.Series, reason: str) -> "Table":
         """Leave out the rows whose text is one of these."""
@@ -142,14 +144,10 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     of_split = {name: column for name, column in columns_of_split(wanted).items() if column is not None}
     multilabel, other_texts = wanted.get("multilabel"), wanted.get("other_texts", ())
     separator = multilabel if labelled else None
-    frames = [
-        _in_use(batch, columns, wanted, source, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
-        for batch in itertools.chain([first], batches)
-    ]
-    frame = pl.concat(frames).with_row_index("row", offset=1)
+    every = mapped(_numbered(itertools.chain([first], batches), columns, wanted, source, separator=separator))
     if labelled and multilabel is None:
-        _refuse_lists(frame, f"{source}, column {columns.label!r}")
-    frame, without_label, dropped = _usable(frame, ["text", *map(kept_name, other_texts)], labelled=labelled)
+        _refuse_lists(every, f"{source}, column {columns.label!r}")
+    frame, without_label, dropped = _usable(every, ["text", *map(kept_name, other_texts)], labelled=labelled)
     if frame.is_empty():
         is_unlabelled = without_label is not None and not wanted.get("number")
         raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}")
@@ -179,7 +177,9 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         like_labels=columns.like_labels,
         unlabelled=without_label,
         dated=_dated(first, free),
-        shared=shared_values(first, free, frames[0]["label"], whole=len(frames) == 1) if by_row else None,
+        shared=shared_values(first, free, every["label"].head(first.height), whole=every.height == first.height)
+        if by_row
+        else None,
     )
 
 
@@ -226,7 +226,11 @@ def _keys_of_parts(texts: pl.Series) -> Iterator[pl.Series]:
 
 def perhaps_repeated(texts: pl.Series) -> pl.Series:
     """Return a mask that is True for each text that equals another by `text_keys`, and seldom for others."""
-    return pl.concat(keys.hash() for keys in _keys_of_parts(texts)).is_duplicated()
+    hashes = gathered((keys.hash().to_numpy() for keys in _keys_of_parts(texts)), mapping_folder())
+    in_order = gathered(blocks(hashes), mapping_folder())
+    in_order.sort()
+    twice = pl.Series(in_order[1:][in_order[1:] == in_order[:-1]]).unique().implode()
+    return pl.concat(pl.Series(block).is_in(twice) for block in blocks(hashes))
 
 
 def row_keys(texts: pl.Series) -> pl.Series:
@@ -259,6 +263,17 @@ def _why_empty(columns: Columns, dropped: Sequence[Dropped], is_unlabelled: bool
     reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
     label = f" and `label={columns.label!r}`" if columns.label is not None else ""
     return f" has no usable row ({reasons}). Check the columns `text={columns.text!r}`{label}."
+
+
+def _numbered(
+    batches: Iterable[pl.DataFrame], columns: Columns, wanted: Wanted, source: str, *, separator: str | None
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of the frame of a table."""
+    row = 1
+    for batch in batches:
+        kept = _kept(batch, columns.kept, wanted.get("other_texts", ()))
+        yield _in_use(batch, columns, wanted, source, separator=separator).hstack(kept).with_row_index("row", row)
+        row += batch.height
 
 
 def _in_use(
@@ -369,4 +384,4 @@ def _usable(
         if mask.any()
     ]
     without_label = frame.filter(lacks_label) if lacks_label.any() else None
-    return frame.filter(has_text & ~lacks_label), without_label, tuple(dropped)
+    return filtered(frame, has_text & ~lacks_label) if dropped else frame, without_label, tuple(dropped)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -18,6 +18,8 @@ from glassformer.errors import GlassformerError, UsageError, brief, words_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    import polars as pl
 
 GROUP = "glassformer.readers"
 """The group of entry points by which packages add readers (see docs/how-to/add-a-reader.md)."""
@@ -78,9 +80,29 @@ class Rows:
     labels: tuple[str, ...] = ()
 
     def take(self, rows: IntArray) -> Rows:
-        """Return some of the rows."""
-        texts = [self.texts[row] for row in rows]
+        """Return some of the rows. Of rows whose texts were left out, they are left out too."""
+        texts = [self.texts[row] for row in rows] if self.texts else ()
         return replace(self, texts=texts, truth=self.truth[rows], weights=self.weights[rows])
+
+
+class Column(Sequence[str]):
+    """The texts of a column of a table. They are strings while they are read alone, as all of them take gigabytes."""
+
+    def __init__(self, column: pl.Series) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._column)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        return self._column[place].to_list() if isinstance(place, slice) else str(self._column[int(place)])
 
 
 class InstalledReader(Reader):

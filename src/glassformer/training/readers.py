@@ -25,7 +25,7 @@ from glassformer.readers.body.vectors import Body, body_folder, check_body
 from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
-from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
+from glassformer.readers.reader import Column, FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.readers.rules.fitting import fit_rules
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import Saying
@@ -241,7 +241,7 @@ def _fitted(
         fitted = lessons.fit_counting(texts, *cut)
     else:
         rows = Rows(
-            texts=texts.to_list(),
+            texts=Column(texts),
             truth=lessons.truth,
             width=len(prepared.labels.names),
             weights=lessons.weights,

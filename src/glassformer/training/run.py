@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import nn
 
 from glassformer.data.arrays import FloatArray
@@ -49,6 +50,7 @@ from glassformer.training.unlike import learn_seen
 from glassformer.training.word_vectors import has_own_vectors
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
+_TOKENS_AT_ONCE = 1_000_000
 
 
 def train_model(
@@ -256,7 +258,8 @@ def with_training_texts(trained: TrainedModel, prepared: Prepared) -> TrainedMod
 
 def _of_unknown(train: TokenStore, *, learned: bool) -> str | None:
     """Return a warning if the transformer reads many tokens as unknown."""
-    unknown = float((train.tokens == UNKNOWN_ID).mean())
+    parts = np.array_split(train.tokens, -(-len(train.tokens) // _TOKENS_AT_ONCE) or 1)
+    unknown = sum(np.count_nonzero(part == UNKNOWN_ID) for part in parts) / max(1, len(train.tokens))
     if unknown <= _MANY_UNKNOWN:
         return None
     if learned:

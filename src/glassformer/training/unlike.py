@@ -6,7 +6,8 @@ from zlib import crc32
 
 import numpy as np
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import FloatArray, Gathered
+from glassformer.data.mapped import mapping_folder
 from glassformer.data.table import Table
 from glassformer.readers.counting.corpus import Corpus, distinct, marked
 from glassformer.readers.counting.ngrams import END, START
@@ -63,18 +64,19 @@ def _most_frequent(texts: Iterable[str], groups: np.ndarray | None, most: int) -
     Args:
         groups: (rows,) a number for each group. All rows of a group are then one row.
     """
-    corpus, first, found = Corpus.of(texts), 0, []
+    corpus, first, found = Corpus.of(texts, mapping_folder()), 0, Gathered(mapping_folder())
     of_words = np.array([crc32(word.encode()) for word in (START, END, *corpus.names)], np.uint32)
     for part in corpus.parts():
         rows, hashes = _hashes(part, of_words)
         group = rows.astype(np.uint64) if groups is None else groups[first + rows]
         once_in_part = distinct(group << np.uint64(32) | hashes)
-        found.append(once_in_part.astype(np.uint32) if groups is None else once_in_part)  # no row is in two parts
+        found.add(once_in_part.astype(np.uint32) if groups is None else once_in_part)  # no row is in two parts
         first += len(part)
-    once = np.concatenate(found)
-    found.clear()
+    once = found.whole()
     once = once if groups is None else distinct(once).astype(np.uint32)  # which leaves out the group
-    hashes, counts = np.unique(once, return_counts=True)
+    once.sort()
+    begins = np.flatnonzero(np.append(True, once[1:] != once[:-1])[: len(once)])
+    hashes, counts = once[begins], np.diff(begins, append=len(once))
     kept = np.sort(np.argsort(-counts, kind="stable")[:most])
     return hashes[kept], counts[kept]
 

@@ -58,7 +58,7 @@ def body_reader(
     found = fit_body(body, rows, folds, prepared.work)
     if base is not None and body is not base:
         without = fit_body(base, rows, folds, prepared.work)
-        held_out = rows.take(np.concatenate([fold.held_out for fold in folds]))
+        held_out = replace(rows, texts=()).take(np.concatenate([fold.held_out for fold in folds]))
         more = losses_at_best(held_out, found.held_out) - losses_at_best(held_out, without.held_out)
         if more.sum() > _CLEARLY * len(more) ** 0.5 * more.std():
             observer.on_message(

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -29,18 +28,19 @@ class NgramCounts:
     """How often n-grams of one family occur in texts.
 
     Attributes:
-        ngrams: (n-grams,) strings, in the order in which they first occur.
-        matrix: (texts, n-grams)
+        matrix: (texts, n-grams), in the order in which n-grams first occur.
+        sizes: the bytes of each n-gram: (n-grams,).
+        named: returns some n-grams, given their columns. As strings, all of them would take a hundred bytes each.
     """
 
     family: Family
-    ngrams: Array
     matrix: sparse.csr_matrix
+    sizes: Array
+    named: Callable[[Array], list[str]]
 
-    @cached_property
-    def sizes(self) -> Array:
-        """The bytes of each n-gram: (n-grams,)."""
-        return np.fromiter((len(ngram.encode()) for ngram in self.ngrams), np.int32, len(self.ngrams))
+    @property
+    def ngrams(self) -> list[str]:
+        return self.named(np.arange(len(self.sizes)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,7 +141,13 @@ def _count_runs(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     column[kept] = np.arange(len(kept))
     parts = (_columns_in(part, codes, vocabulary, column, len(kept)) for part in corpus.parts())
     matrix = joined_rows(parts, corpus.work)
-    return NgramCounts(family="words", ngrams=_spelled(kept, codes, corpus.names), matrix=matrix)
+    words, spelled = _words_of_runs(kept, codes, vocabulary), [START, END, *corpus.names]
+    sizes = np.append(_sizes(spelled), -1) + 1  # with a space; the last is that of no word
+
+    def named(columns: Array) -> list[str]:
+        return [" ".join(spelled[word] for word in run if word >= 0) for run in words[columns].tolist()]
+
+    return NgramCounts(family="words", matrix=matrix, sizes=sizes[words].sum(axis=1) - 1, named=named)
 
 
 def _columns_in(part: Corpus, codes: list[Array], vocabulary: int, column: Array, columns: int) -> sparse.csr_matrix:
@@ -231,20 +237,18 @@ def _frequent(codes: Array, fewest: int) -> Array:
     return codes[begins[np.diff(begins, append=len(codes)) >= fewest]]
 
 
-def _spelled(kept: Array, codes: list[Array], names: list[str]) -> Array:
-    """Return the runs with these numbers as strings."""
-    words = np.array([START, END, *names], dtype=object)
-    ngrams, before = np.empty(len(kept), dtype=object), 0
+def _words_of_runs(kept: Array, codes: list[Array], vocabulary: int) -> Array:
+    """Return the words of the runs with these numbers, (runs, `LONGEST_RUN`); -1 after the last one."""
+    words, before = np.full((len(kept), LONGEST_RUN), -1, np.int32), 0
     for length, known in enumerate(codes, start=1):
         chosen = np.flatnonzero((kept >= before) & (kept < before + len(known)))
-        run, spelled = known[kept[chosen] - before], None
-        for shorter in reversed(codes[: length - 1]):
-            place, last = np.divmod(run, len(words))
-            spelled = words[last] if spelled is None else words[last] + " " + spelled
-            run = shorter[place]
-        ngrams[chosen] = words[run] if spelled is None else words[run] + " " + spelled
+        run = known[kept[chosen] - before]
+        for place in range(length - 1, 0, -1):
+            shorter, words[chosen, place] = np.divmod(run, vocabulary)
+            run = codes[place - 1][shorter]
+        words[chosen, 0] = run
         before += len(known)
-    return ngrams
+    return words
 
 
 # Pieces of words. All texts share them by their words: counts of words, times the pieces of each word.
@@ -270,7 +274,15 @@ def _count_pieces(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     of_words = of_words[:, kept]
     parts = ((_word_counts(part) @ of_words).sorted_indices() for part in corpus.parts())
     matrix = joined_rows(parts, corpus.work)
-    return NgramCounts(family="characters", ngrams=np.array(list(index), dtype=object)[kept], matrix=matrix)
+    ngrams = np.array(list(index), dtype=object)[kept]
+    return NgramCounts(
+        family="characters", matrix=matrix, sizes=_sizes(ngrams), named=lambda columns: list(ngrams[columns])
+    )
+
+
+def _sizes(strings: Sequence[str] | Array) -> Array:
+    """Return the bytes of each string."""
+    return np.fromiter((len(string.encode()) for string in strings), np.int32, len(strings))
 
 
 def _word_counts(part: Corpus) -> sparse.csr_matrix:

@@ -165,7 +165,7 @@ class Model:
             families.append(
                 NgramWeights(
                     family=counts.family,
-                    ngrams=tuple(counts.ngrams[columns]),
+                    ngrams=tuple(counts.named(columns)),
                     idf=_rounded(self.idf[number]),
                     tfidf=tfidf,
                     presence=presence,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.data.arrays import Array, BoolArray, FloatArray
+from glassformer.data.arrays import Array, BoolArray, FloatArray, gathered
 from glassformer.data.wording import counted
 from glassformer.labels.learning_curve import right_rows
 from glassformer.models.model_config import ModelConfig
@@ -27,7 +27,7 @@ _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance, or that alone ca
 def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
     """Return what the readers beside the transformer learn."""
     names, tables = prepared.labels, prepared.splits.tables
-    labels = np.concatenate([names.encode(table) for table in tables])
+    labels = gathered(map(names.encode, tables), prepared.work)
     class_weights = prepared.class_weights.numpy()
     weights = np.concatenate([weights_of(table) for table in tables])
     row_weights = weights if names.multilabel else weights * class_weights[labels]
