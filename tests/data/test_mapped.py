@@ -1,15 +1,23 @@
 """Large frames lie in mapped files, and hold what frames in memory hold."""
 
 import gc
+import re
+import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
+import numpy as np
 import polars as pl
 import pytest
 
+from glassformer.data import arrays
 from glassformer.data import mapped as module
+from glassformer.data.arrays import blocks, gathered
 from glassformer.data.mapped import filtered, mapped, mapping_in
+from glassformer.errors import GlassformerError
 
 ROWS = 5_000
 TEXTS = ["", "twelve bytes", "thirteen byte", "ü" * 6, "ü" * 7, "\0", "漢字" * 40, "a plain text of some words"]
@@ -27,6 +35,7 @@ def frame() -> pl.DataFrame:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder where frames of a few rows are large."""
+    gc.collect()  # frames of other tests
     monkeypatch.setattr(module, "_BYTES_AT_ONCE", 20_000)
     return tmp_path
 
@@ -71,6 +80,31 @@ def test_small_frames_and_those_without_a_folder_stay_in_memory(frame: pl.DataFr
         assert mapped([frame.head(10)]).equals(frame.head(10))
         assert filtered(frame.head(10), frame["row"].head(10) > 4).equals(frame[5:10])
     assert not module._HELD
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what is left open cannot be written
+def test_a_folder_without_room_is_named(frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 20_000)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, hard))
+    said = f"nothing more can be written in {re.escape(str(folder))}: .*; .* are free there"
+    try:
+        with mapping_in(folder):
+            with pytest.raises(GlassformerError, match=said):
+                mapped(frame.iter_slices(700))
+            with pytest.raises(GlassformerError, match=said):
+                gathered(blocks(np.arange(20_000)), folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    gc.collect()
+
+
+def test_if_nothing_can_be_written_frames_stay_in_memory(
+    frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=PermissionError))
+    with mapping_in(folder):
+        assert mapped(frame.iter_slices(700)).equals(frame)
 
 
 def test_rows_of_which_none_is_left(frame: pl.DataFrame, folder: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
+from glassformer.data.files import writing_in
 from glassformer.errors import GlassformerError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -123,9 +124,10 @@ class Gathered:
         self._parts.append(part)
         self._bytes += part.nbytes
         if self._work is not None and (self._file or self._bytes > _MOST_IN_MEMORY):
-            self._file = self._file or tempfile.TemporaryFile(dir=self._work)  # noqa: SIM115 (`whole` closes it)
-            for each in self._parts:
-                each.tofile(self._file)
+            with writing_in(self._work):
+                self._file = self._file or tempfile.TemporaryFile(dir=self._work)  # noqa: SIM115 (`whole` closes it)
+                for each in self._parts:
+                    each.tofile(self._file)
             self._parts = [part[:0]]  # of its dtype and width
 
     def whole(self) -> Array:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from glassformer.errors import UsageError, brief_value, quoted, words_of
+from glassformer.errors import GlassformerError, UsageError, brief_value, quoted, words_of
 
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
@@ -186,6 +186,15 @@ def write_error(error: BaseException) -> int | None:
 def is_no_room(error: BaseException) -> bool:
     """Whether the disk is full, or a quota or the largest file size is reached."""
     return write_error(error) in _NO_ROOM
+
+
+@contextmanager
+def writing_in(folder: Path) -> Iterator[None]:
+    """Meanwhile, files without names are written in a folder. Raises `GlassformerError` if they cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise GlassformerError(f"nothing more can be written in {why_not_written(folder, error, 0)}") from error
 
 
 def why_not_written(place: Path, error: BaseException, n_bytes: int) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.arrays import Array, IntArray
+from glassformer.data.files import writing_in
 
 _FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
 _BYTES_AT_ONCE = 16 << 20
@@ -31,9 +32,15 @@ _MOST_BYTES = 2**31 - 1  # of the strings of one part, as 32 bits say where each
 def mapping_in(folder: Path) -> Iterator[None]:
     """Meanwhile, large frames lie in files of this folder, or of the first one above it that exists.
 
-    The files have no names: they are gone with the frames, also if the process is killed.
+    The files have no names: they are gone with the frames, also if the process is killed. If nothing can be written
+    there, memory holds all: whoever writes more there says why.
     """
-    before = _FOLDER.set(next(path for path in (folder, *folder.absolute().parents) if path.is_dir()))
+    there: Path | None = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError:
+        there = None
+    before = _FOLDER.set(there)
     try:
         yield
     finally:
@@ -80,16 +87,19 @@ class _Columns:
     """The columns of a frame in a file, part by part. Lists, and columns with nulls, stay in memory."""
 
     def __init__(self, folder: Path) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (`frame` closes it)
+        self._folder = folder
+        with writing_in(folder):
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (`frame` closes it)
         self._parts: list[list[Reading]] = []
 
     def write(self, part: pl.DataFrame) -> None:
-        self._parts.append([self._column(column) for column in part.rechunk().iter_columns()])
+        with writing_in(self._folder):
+            self._parts.append([self._column(column) for column in part.rechunk().iter_columns()])
+            self._file.flush()
 
     def frame(self) -> pl.DataFrame:
         """Return all parts. Nothing can be written then."""
         with self._file:  # the map keeps what it needs of it
-            self._file.flush()
             whole = np.memmap(self._file, np.uint8, "r") if self._file.tell() else np.zeros(0, np.uint8)
         return pl.concat([pl.DataFrame([read(whole) for read in part]) for part in self._parts], rechunk=False)
 
