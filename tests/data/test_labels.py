@@ -2,14 +2,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from glassformer.data import arrays
 from glassformer.data import labels as labels_module
 from glassformer.data import table as table_module
 from glassformer.data.dates import with_dates
 from glassformer.data.labels import LabelSet, conflicting_rows
 from glassformer.data.numbers import numbers_of
-from glassformer.data.table import read_table
+from glassformer.data.table import perhaps_repeated, read_table
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError
 from tests.data.samples import table_of
@@ -135,6 +137,15 @@ def test_a_column_of_decimal_numbers_is_no_column_of_labels(like_labels: tuple[s
     table = replace(table_of(["1,37", "2,5", "2,5", "19,99"]), like_labels=like_labels)
     with pytest.raises(UsageError, match=f"holds numbers with decimals, not classes.*{words}"):
         LabelSet.from_table(table)
+
+
+def test_texts_are_repeated_or_not_in_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 7)
+    numbers = np.random.default_rng(0).integers(0, 60, 100)
+    texts = pl.Series([f" text {number}" if number % 2 else f"text {number} " for number in numbers])
+    assert perhaps_repeated(texts).to_list() == pl.Series(numbers).is_duplicated().to_list()
+    assert not perhaps_repeated(texts.unique()).any()
+    assert perhaps_repeated(texts[:0]).to_list() == []
 
 
 def test_labels_are_encoded_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
 import polars as pl
 
 from glassformer.data.alike import shared_values
@@ -229,8 +230,9 @@ def perhaps_repeated(texts: pl.Series) -> pl.Series:
     hashes = gathered((keys.hash().to_numpy() for keys in _keys_of_parts(texts)), mapping_folder())
     in_order = gathered(blocks(hashes), mapping_folder())
     in_order.sort()
-    twice = pl.Series(in_order[1:][in_order[1:] == in_order[:-1]]).unique().implode()
-    return pl.concat(pl.Series(block).is_in(twice) for block in blocks(hashes))
+    twice = in_order[1:][in_order[1:] == in_order[:-1]]
+    ended = np.append(twice, np.uint64(0))  # of a hash that is greater than all
+    return pl.Series(np.concatenate([ended[np.searchsorted(twice, block)] == block for block in blocks(hashes)]))
 
 
 def row_keys(texts: pl.Series) -> pl.Series:
