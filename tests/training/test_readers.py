@@ -515,11 +515,11 @@ def test_a_resumed_run_knows_what_its_encoder_is_worth(tmp_path: Path) -> None:
     table = dataclasses.replace(table, frame=table.frame.with_columns(text="все хорошо и плохо: " + pl.col("text")))
     rows = Sources(train=table)
     whole = train_model(rows, recipe)
-    for damaged in (False, True):
+    for damaged in (None, "", "[]", '{"odds": -1, "doubts": []}', '{"odds": 4, "doubts": [7]}'):
         with pytest.raises(InterruptedTraining):
             train_model(rows, recipe, out=tmp_path / "out", observer=interrupt_after(1), overwrite=True)
-        if damaged:
-            (tmp_path / "out" / "checkpoint" / "encoder" / "about.json").unlink()
+        if damaged is not None:
+            (tmp_path / "out" / "checkpoint" / "encoder" / "about.json").write_text(damaged)
         resumed = train_model(rows, recipe, out=tmp_path / "out", resume=True, worded=lambda found: found)
         assert resumed.config.readers == whole.config.readers
         assert resumed.config.data["encoder_doubts"] == whole.config.data["encoder_doubts"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,9 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 import torch
+from pydantic import BaseModel, PositiveFloat
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import as_record, read_json
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
@@ -303,13 +303,11 @@ def _kept(work: Path, name: str, shape: tuple[int, int]) -> FittedReader | None:
     if found is None:
         return None
     try:
-        about = read_json(work / _ABOUT_FILE)
+        about = as_record(_About, read_json(work / _ABOUT_FILE), work / _ABOUT_FILE)
         reader = kind_of_reader(name).load(work)
     except GlassformerError:  # damaged: fit again
         return None
-    return FittedReader(
-        reader=reader, held_out=found[0], seconds=found[1], odds=about["odds"], doubts=tuple(about["doubts"])
-    )
+    return FittedReader(reader=reader, held_out=found[0], seconds=found[1], **dict(about))
 
 
 def _keep(work: Path, fitted: FittedReader) -> None:
@@ -317,9 +315,16 @@ def _keep(work: Path, fitted: FittedReader) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     fitted.reader.save(work)
-    about = {"odds": fitted.odds, "doubts": fitted.doubts}
-    (work / _ABOUT_FILE).write_text(json.dumps(about), encoding="utf-8")
+    about = _About(odds=fitted.odds, doubts=fitted.doubts)
+    (work / _ABOUT_FILE).write_text(about.model_dump_json(), encoding="utf-8")
     keep_held_out(work, fitted.held_out, fitted.seconds)
+
+
+class _About(BaseModel):
+    """What is kept of a reader beside its files (see `FittedReader`)."""
+
+    odds: PositiveFloat | None
+    doubts: tuple[str, ...]
 
 
 _ABOUT_FILE = "about.json"
