@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 from benchmarks.reproduce import time_of
@@ -19,4 +20,6 @@ def test_the_time_of_a_line_is_that_of_its_runs_when_they_were_measured(tmp_path
 
 
 def test_every_measured_line_has_a_time() -> None:
-    assert all(" trained for " in time_of(entry) for entry in ENTRIES if time_of(entry) != "not measured yet")
+    measured = {time_of(entry) for entry in ENTRIES} - {"not measured yet"}
+    assert measured
+    assert all(re.fullmatch(r"\d+ runs? trained for .*\d .* when measured", said) for said in measured)

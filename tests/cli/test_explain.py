@@ -158,7 +158,10 @@ def test_of_a_body_that_was_continued_the_vectors_before_are_shown(
     found = json.loads(glassformer("explain", reviews.folder, TEXT, "--neighbours", "--json").out)
     heading = "Nearest words in the body `english`, before it was continued"
     if origin == "own":
-        assert "no vectors of the body, which its own texts alone made, so there is nothing to show" in outcome.err
+        assert (
+            "learned word vectors from its own texts, and does not keep them, so there is nothing to show"
+            in outcome.err
+        )
         assert (found["near_in_body"], found["near_before"]) == ({}, None)
         return
     near = [word for word, _ in Body.load(body_folder("english")).nearest("good")]

@@ -58,8 +58,12 @@ def test_a_token_takes_the_bytes_that_the_vocabulary_needs(
 def test_tokens_stay_on_disk(tokenizer: TextTokenizer, tmp_path: Path) -> None:
     store = TokenStore.write(tmp_path, TEXTS, tokenizer)
     assert isinstance(store.tokens, np.memmap)
+    assert type(store.offsets) is np.ndarray
+    assert not store.offsets.flags.owndata
     with pytest.raises(ValueError, match="read-only"):
         store.tokens[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        store.offsets[0] = 1
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "", ""]], ids=len)

@@ -159,9 +159,10 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
     found = explain_text(predictor, given, **asked)
     if asked["neighbours"] and not (found.neighbours or found.near_in_body):
         body = body_reader_of(predictor.trained)
-        own = body is not None and body.origin == "own"
-        of = "the body, which its own texts alone made" if own else "these words"
-        insist(f"note: the model holds no vectors of {of}, so there is nothing to show for --neighbours")
+        why = "the model holds no vectors of these words"
+        if body is not None and body.origin == "own":
+            why = "the model learned word vectors from its own texts, and does not keep them"
+        insist(f"note: {why}, so there is nothing to show for --neighbours")
     if html is not None:
         write_explanation(html, found)
         say(f"page: {html}")

@@ -84,7 +84,10 @@ Reading = Callable[[Array], pl.Series]
 
 
 class _Columns:
-    """The columns of a frame in a file, part by part. Lists, and columns with nulls, stay in memory."""
+    """The columns of a frame in a file, part by part.
+
+    Strings, row numbers and weights lie there. Others, and those with nulls, stay in memory.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

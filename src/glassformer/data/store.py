@@ -103,7 +103,7 @@ def _described_type(folder: Path) -> str:
 
 def _offsets(file: Path) -> IntArray:
     try:
-        offsets: IntArray = np.load(file, mmap_mode="r")
+        offsets: IntArray = np.asarray(np.load(file, mmap_mode="r"))  # `memmap` itself takes long for each index
     except EOFError as error:
         raise ValueError(f"{file} is empty") from error
     if offsets.dtype != np.int64 or offsets.ndim != 1 or not len(offsets) or offsets[0] or (np.diff(offsets) < 0).any():

@@ -168,8 +168,8 @@ def fit_installed(name: str, rows: Rows, folds: Sequence[Fold]) -> FittedReader:
         UsageError: no package adds such a reader.
         GlassformerError: its scores have another shape than `Reader.scores` says, or are not finite.
     """
-    began, kind = time.perf_counter(), installed(name)
-    held_out = []
+    began, kind, held_out = time.perf_counter(), installed(name), []
+    rows = replace(rows, texts=[*rows.texts])  # as a package may give them to what takes lists alone
     for fold in folds:
         texts = [rows.texts[row] for row in fold.held_out]
         held_out.append(checked(name, kind.fit(rows.take(fold.learned)).scores(texts), (len(texts), rows.width)))
