@@ -12,7 +12,7 @@ from glassformer.data.wording import counted, listed
 from glassformer.desk.labelling import FEWEST_TEXTS
 from glassformer.desk.schema import GIVEN, LABELS, STANDING, Decision
 from glassformer.desk.store import SETTLED, Store
-from glassformer.errors import quoted
+from glassformer.errors import UsageError, quoted
 
 _KEPT = ("settle", "doubt", "class", "table")  # ways of labels that are no person's own
 
@@ -25,9 +25,15 @@ def add_classes(store: Store, names: Sequence[str]) -> None:
 
 
 def place_class(store: Store, name: str, before: str) -> None:
-    """Put a class, which may be new, before another one. A new one is gone again if its only label is undone."""
+    """Put a class, which may be new, before another one. A new one is gone again if its only label is undone.
+
+    Raises:
+        UsageError: there is no such other class.
+    """
     with store.change():
         names = [each for each in store.classes if each != name]
+        if before not in names:
+            raise UsageError(f"there is no other class {quoted(before)}")
         names.insert(names.index(before), name)
         store.put_classes(names)
 

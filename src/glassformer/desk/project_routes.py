@@ -80,9 +80,7 @@ def add_project(app: FastAPI, asked: Asked) -> None:
         """Add a class, put it in its place, or give all texts of it, or of all classes below a level, another one."""
         names, labelling = project.store.classes, project.store.labelling
         if body.before is not None:
-            if body.before not in {*names} - {name := labelling.name(body.name)}:
-                raise UsageError(f"there is no other class {quoted(body.before)}")
-            place_class(project.store, name, body.before)
+            place_class(project.store, labelling.name(body.name), body.before)
         elif body.to is None:
             add_classes(project.store, labelling.classes_of(labelling.name(body.name)))
         elif not any(labelling.is_among(name, body.name) for name in names):
