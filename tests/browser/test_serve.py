@@ -173,7 +173,7 @@ def test_a_model_whose_transformer_is_not_asked_shows_the_others(browser: Browse
         typed(page)
         expect(page.locator(".readers .name")).to_have_text(["counting", "body"])
         expect(page.locator(".readers h3")).to_have_text("Two readers")
-        silent = "Its transformer is not asked: held-out rows did not show that it helps."
+        silent = "Its transformer is not asked: no held-out rows showed that it helps."
         expect(page.locator(".readers p").last).to_have_text(silent)
         assert "speak" in page.locator(".readers p").first.inner_text()
 

@@ -193,6 +193,9 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, content: bytes, 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "reviews.csv").touch()
+    with pytest.raises(UsageError) as nothing_like_it:
+        next(iterate_rows(tmp_path / "nothere.csv", rows_per_batch=1))
+    assert "Near names" not in str(nothing_like_it.value)
     for path, message in {
         tmp_path / "review.csv": r"No such file: .*Near names.*: reviews\.csv",
         tmp_path / "nowhere" / "a.csv": "the folder .*nowhere does not exist",

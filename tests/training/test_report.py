@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from glassformer.data.sources import SourceConfig, Sources
-from glassformer.data.table import Table
+from glassformer.data.table import Dropped, Table
 from glassformer.evaluation.intervals import share_right, worth_of_folds
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
@@ -42,6 +42,14 @@ def drawn(
     sources = Sources(train=rows, validation=validation)
     trained = train_model(sources, run, out=out, worded=worded, overwrite=True, **given)
     return worded.found, trained
+
+
+def test_rows_that_were_left_out_of_the_whole_table_are_not_those_of_its_part(tmp_path: Path) -> None:
+    rows = opinions(60)
+    rows = dataclasses.replace(rows, dropped=(Dropped(reason="no text", rows=[61, 62]),))
+    found, _ = drawn(rows, tmp_path)
+    assert [each.count for each in found.dropped] == [2]
+    assert "(cross-validation, 60 rows)" in (tmp_path / "report.html").read_text()
 
 
 def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Path) -> None:

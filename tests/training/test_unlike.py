@@ -11,7 +11,7 @@ from glassformer.data.table import Table
 from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.counting.unlike import SEEN_FILE, ngram_hashes
+from glassformer.readers.counting.unlike import SEEN_FILE, UnlikeConfig, ngram_hashes
 from glassformer.training import unlike
 from glassformer.training.card import model_card
 from glassformer.training.recipe import Recipe
@@ -100,6 +100,9 @@ def test_every_kind_of_model_learns_it(multilabel: bool, design: str, min_rows: 
     assert answers.unlike.tolist() == [False, True]
     threshold = trained.seen.config.threshold
     assert f"more than {threshold:.0%} of its words and word pairs" in model_card(trained)
+    nothing = UnlikeConfig(threshold=1, held_out_rows=15)
+    card = model_card(dataclasses.replace(trained, config=trained.config.model_copy(update={"unlike": nothing})))
+    assert "No text is called unlike the training data" in card
 
 
 def test_words_of_a_text_count_once_for_its_row() -> None:

@@ -312,7 +312,9 @@ def check_file(address: Path) -> Path:
     if mode is None:
         if not path.parent.is_dir():
             raise UsageError(f"No such file: {path} (the folder {path.parent} does not exist).")
-        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir() if other.is_file()])
+        near = difflib.get_close_matches(
+            path.name, [other.name for other in path.parent.iterdir() if other.is_file()], cutoff=0.7
+        )
         hint = f" Near names in {path.parent.resolve()}: {', '.join(near)}." if near else ""
         what = "file" if path.suffix else "file or folder"
         raise UsageError(f"No such {what}: {path}.{hint}")

@@ -128,9 +128,11 @@ def _facts(evaluation: Evaluation) -> dict[str, str | None]:
 
 
 def _rows(evaluation: Evaluation) -> str:
-    rows = evaluation.data.rows
+    data = evaluation.data
     left_out = sum(dropped.count for dropped in evaluation.dropped)
-    return f"{rows:,} of {counted(rows + left_out, 'row')}" if left_out else counted(rows, "row")
+    # Rows were left out of the whole table, and of one that was learned from, a part is measured.
+    whole = left_out and data.source != data.trained_on
+    return f"{data.rows:,} of {counted(data.rows + left_out, 'row')}" if whole else counted(data.rows, "row")
 
 
 def _plain(value: object) -> str | None:

@@ -8,7 +8,7 @@ export function drawReaders({ answer, changed, model }) {
   const readers = Object.entries(now.readers).filter(([name, value]) => value || name === "counting");
   const title = el("h3", {}, readers.length === 2 ? "Two readers" : "Its readers");
   const silent = model.asked.includes("transformer") ? null
-    : el("p", { className: "soft" }, "Its transformer is not asked: held-out rows did not show that it helps.");
+    : el("p", { className: "soft" }, "Its transformer is not asked: no held-out rows showed that it helps.");
   if (silent && model.asked.length === 1) {
     return el("div", {}, title, el("p", {}, `The model answers by ${readers[0][0]} alone.`), silent);
   }
