@@ -29,7 +29,7 @@ export function mending(desk) {
     if (!found || !labels) return;
     redraw(different, labels.disagreements.map(disputed));
     said.textContent = [checked(lastRound(desk.state) ?? {}, found.doubts.length, found.settled), found.doubts.length
-      ? `${counted(found.doubts.length, "label")}: a model that has not seen ${found.doubts.length === 1 ? "this text" : "these texts"} gives another label. Many are right as they are. The report of a round asks its own model, and doubts others.` : ""].filter(Boolean).join(" ");
+      ? `${counted(found.doubts.length, "label")}: a model that has not seen ${found.doubts.length === 1 ? "this text" : "these texts"}, or another row with the same text, gives another label. Many are right as they are. The report of a round asks its own model, and doubts others.` : ""].filter(Boolean).join(" ");
     redraw(doubts, found.doubts.map(doubtful));
   }
 
