@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from glassformer.data import arrays
+from glassformer.errors import GlassformerError
 from glassformer.readers.counting import fitting, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
@@ -322,5 +323,5 @@ def test_large_matrices_in_files_give_the_same_reader(
     assert found.reader.settings == plain.reader.settings
     np.testing.assert_array_equal(found.held_out, plain.held_out)
     np.testing.assert_array_equal(found.reader.scores(TEXTS), plain.reader.scores(TEXTS))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(GlassformerError, match="nothing more can be written in"):
         fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path / "missing")
