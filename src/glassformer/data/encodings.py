@@ -266,7 +266,7 @@ class LineDecoder:
         if self._first[0]:
             return UsageError(
                 f"{byte} is not UTF-8, and line {self._first[0]} is ({self._first[1]}): the file mixes encodings, as "
-                "if it was pasted together. Save its parts in one encoding, or give one for all of it: --encoding."
+                "if it was pasted together. Save its parts in one encoding, or give one for all of it: `encoding=`."
             )
         return UsageError(f"{byte} is not UTF-8, and no other encoding fits. Save the file as UTF-8.")
 
