@@ -105,7 +105,7 @@ def _digest(problem: Any) -> bytes:
     if "digest" not in vars(problem):
         seen = hashlib.blake2b(repr((problem.outputs, problem.n_classes)).encode())
         for counts in problem.counts:
-            seen.update(repr((counts.family, counts.matrix.shape, list(counts.ngrams))).encode())
+            seen.update(repr((counts.family, counts.matrix.shape, counts.named(np.arange(len(counts.sizes))))).encode())
             for part in (counts.matrix.indptr, counts.matrix.indices, counts.matrix.data):
                 seen.update(part.tobytes())
         for array in (problem.labels, problem.row_weights, problem.positive_weights):

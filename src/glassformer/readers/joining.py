@@ -46,7 +46,7 @@ def join(
 
     This is stacking (Wolpert 1992) with one weight per reader. With a single reader it is temperature scaling with
     T = 1 / w. The loss is convex in the weights. A Gaussian prior keeps them finite if every answer is right. Of
-    several readers its deviation is .25, because 16 rows say little about weights, and its mean 1 / √readers: they
+    several readers its deviation is small, because few rows say little about weights, and its mean 1 / √readers: they
     neither say the same, as 1 / readers would have it, nor know of different things, as 1 would.
 
     Args:
@@ -55,13 +55,13 @@ def join(
         row_weights: (rows,)
         fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
         leading: the number of a reader that has read far more than these rows, or that few rows mislead less. With few
-            of them its weight has a mean of 1, and that of each other one of .12: they know only what the rows told
-            them. The more rows, the nearer both are to 1 / √readers. The weights are means over two models, one of
+            of them the mean of its weight is far above those of the others, which know only what the rows told them.
+            The more rows, the nearer both are to 1 / √readers. The weights are means over two models, one of
             which leaves this reader out. Each counts by how likely it is (Laplace's approximation, MacKay 1992, §2.3).
         odds: that the leading reader knows something of these rows, before they are seen. Infinite: it surely does.
         prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
             sum of several would hold them too often. They get one more weight. Its mean is such that the sum holds the
-            share rows / (rows + 16) of them, once: few rows are a poor estimate of how frequent labels are. With
+            share of them that grows with the rows to one: few rows are a poor estimate of how frequent labels are. With
             `multilabel` it holds all of them, as a log odds of 0 would be far from that of most labels.
     """
     first = logits[0] if fixed is None else fixed

@@ -38,10 +38,6 @@ class NgramCounts:
     sizes: Array
     named: Callable[[Array], list[str]]
 
-    @property
-    def ngrams(self) -> list[str]:
-        return self.named(np.arange(len(self.sizes)))
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Corpus:
