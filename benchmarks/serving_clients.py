@@ -157,18 +157,20 @@ async def load(
     held: set[asyncio.Task[None]] = set()
 
     async def send(connection: Client, name: str, number: int) -> None:
-        kind, begun = KINDS[name], time.perf_counter()
-        status, correct = None, None
+        kind = KINDS[name]
+        made, status, reply = kind.make(texts[number]), None, None
+        begun = time.perf_counter()
         with suppress(TimeoutError, OSError):
             if kind.waits:
-                reply = await connection.send(kind.make(texts[number]), pieces=kind.pieces)
+                reply = await connection.send(made, pieces=kind.pieces)
                 status = reply.status
-                if name in ("one text", "sent slowly") and status == 200:
-                    correct = right(number, reply.body)
             else:
-                await _leave(url, kind.make(texts[number]))
+                await _leave(url, made)
                 status = CLOSED
-        done.append(Sent(kind=name, status=status, seconds=time.perf_counter() - begun, right=correct))
+        seconds, correct = time.perf_counter() - begun, None
+        if reply is not None and status == 200 and name in ("one text", "sent slowly"):
+            correct = right(number, reply.body)
+        done.append(Sent(kind=name, status=status, seconds=seconds, right=correct))
 
     async def client() -> None:
         connection = Client(url)

@@ -153,3 +153,25 @@ def test_nothing_is_sent_if_a_variable_says_so(monkeypatch: pytest.MonkeyPatch) 
 def test_without_the_extra_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "glassformer.serving.telemetry", None)
     misused(glassformer("serve", tmp_path, "--otel"), f"--otel needs an extra: {pip_install('otel')}")
+
+
+def test_providers_of_the_process_get_nothing_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FastAPI finds them by itself, and would tell them what it refuses. Its logs quote errors, which quote texts."""
+    from opentelemetry import _logs, trace
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans, logs = InMemorySpanExporter(), InMemoryLogRecordExporter()
+    traces, logger = TracerProvider(shutdown_on_exit=False), LoggerProvider(shutdown_on_exit=False)
+    traces.add_span_processor(SimpleSpanProcessor(spans))
+    logger.add_log_record_processor(SimpleLogRecordProcessor(logs))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: traces)
+    monkeypatch.setattr(_logs, "get_logger_provider", lambda: logger)
+    with TestClient(create_app(served()), raise_server_exceptions=False) as client:
+        assert client.post("/explain", json={"text": SECRET, "label": {"of": SECRET}}).status_code == 422
+        assert client.post("/predict", json={"text": [SECRET]}).status_code == 422
+    assert spans.get_finished_spans() == ()
+    assert logs.get_finished_logs() == ()

@@ -43,6 +43,9 @@ from glassformer.serving.worker import Batch, Worker
 if TYPE_CHECKING:
     from glassformer.serving.telemetry import Telemetry  # an extra
 
+# FastAPI's own quotes what is refused, and asks for its settings with every request.
+_NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+
 
 def create_app(
     models: Mapping[str, ServedModel],
@@ -121,6 +124,7 @@ def _without_routes(reloader: Reloader, worker: Worker) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
+        telemetry=_NO_TELEMETRY,
     )
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)

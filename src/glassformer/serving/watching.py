@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -51,6 +52,14 @@ class Metrics:
         )
         self.waiting = Gauge("glassformer_waiting", "Requests that wait or are being answered.", registry=registry)
 
+        self._of = cache(lambda route, status: (self.requests.labels(route, str(status)), self.seconds.labels(route)))
+
+    def count_request(self, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        requests, took = self._of(route, status)
+        requests.inc()
+        took.observe(seconds)
+
     def count_batch(self, batch: Batch) -> None:
         """Count what was answered together."""
         texts = sum(map(len, batch.answers))
@@ -89,8 +98,7 @@ class Watch:
             seconds = time.perf_counter() - begun
             # A path that does not exist may be a text. Nor are there ever too many routes to count.
             route = getattr(scope.get("route"), "path", "other")
-            self.metrics.requests.labels(route, str(status)).inc()
-            self.metrics.seconds.labels(route).observe(seconds)
+            self.metrics.count_request(route, status, seconds)
             record = {"method": scope["method"], "route": route, "status": status}
             record |= {"seconds": round(seconds, 6)} | asked
             if self.log is not None:
