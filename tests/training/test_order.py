@@ -35,7 +35,7 @@ def test_each_pass_holds_every_row_once_in_an_order_of_its_own(order: str) -> No
 
 
 @pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
-@pytest.mark.parametrize(("fewest", "passes"), [(1, 1), (3, 1), (4, 2), (10, 4)])
+@pytest.mark.parametrize(("fewest", "passes"), [(1, 1), (2, 1), (3, 1), (4, 2), (10, 4)])
 def test_passes_are_counted_as_they_are_made(order: str, fewest: int, passes: int) -> None:
     config = TrainingConfig.model_validate(
         {"batch_size": 7, "accumulation": 3, "order": order, "min_steps_per_epoch": fewest}

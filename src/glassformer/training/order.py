@@ -57,8 +57,18 @@ def balanced_rows(classes: Array, *, seed: int, epoch: int) -> IntArray:
 
 def passes_per_epoch(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, classes: Array) -> int:
     """Return how often the first epoch reads its texts: once, or as often as it takes to have enough steps."""
+    if fewest_steps(len(lengths), config) >= config.min_steps_per_epoch:
+        return 1
     windows = windows_of(lengths, config, max_seq_len=max_seq_len, epoch=0, classes=classes)
     return _passes(one_pass(windows, config, 0), config)
+
+
+def fewest_steps(rows: int, config: TrainingConfig) -> float:
+    """Return a number that a pass over so many rows has at least as steps.
+
+    It is known without a plan, which takes hundreds of MB for millions of rows.
+    """
+    return rows / (config.batch_size * config.accumulation)
 
 
 def _passes(once: list[list[IntArray]], config: TrainingConfig) -> int:

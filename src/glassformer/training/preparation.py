@@ -37,7 +37,7 @@ from glassformer.tracing.snapshot import Scored, cross_entropy
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.objectives import check_one_label, class_weights
-from glassformer.training.order import passes_per_epoch, plan_epoch
+from glassformer.training.order import fewest_steps, passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.recipe import Recipe
@@ -155,6 +155,8 @@ class Prepared:
         if config.enough_steps is None:
             return config
         data, window = self.data, self.recipe.model.max_seq_len
+        if fewest_steps(len(data.train_labels), config) >= config.enough_steps:
+            return config.model_copy(update={"epochs": min(config.epochs, 1)})
         _, steps = plan_epoch(data.train.lengths, config, max_seq_len=window, epoch=0, classes=data.train_labels)
         return config.model_copy(update={"epochs": min(config.epochs, -(-config.enough_steps // len(steps)))})
 

@@ -10,6 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -63,20 +64,23 @@ class Corpus:
     def of(cls, texts: Iterable[str], work: Path | None = None) -> Corpus:
         index: defaultdict[str, int] = defaultdict()
         index.default_factory = index.__len__
-        found, numbers, ends, before, characters = Gathered(work), array("i"), array("q", [0]), 0, 0
+        found, numbers, before, characters = Gathered(work), array("i"), 0, 0
+        found_ends, ends = Gathered(work), array("q", [0])
         for text in texts:
             numbers.extend(map(index.__getitem__, words_of(text)))
             ends.append(before + len(numbers))
             characters += len(text)
             if len(numbers) > _WORDS_AT_ONCE:
                 found.add(np.frombuffer(numbers, np.int32))
-                before, numbers = ends[-1], array("i")
+                found_ends.add(np.frombuffer(ends, np.int64))
+                before, numbers, ends = ends[-1], array("i"), array("q")
         found.add(np.frombuffer(numbers, np.int32))
+        found_ends.add(np.frombuffer(ends, np.int64))
         fields = np.fromiter(map(field_of, index), np.int64, len(index))
         return cls(
             names=list(index),
             numbers=found.whole(),
-            ends=np.frombuffer(ends, np.int64),
+            ends=found_ends.whole(),
             characters=characters,
             fields=fields if fields.any() else None,
             work=work,
@@ -91,12 +95,13 @@ class Corpus:
 
     def parts(self, step: int = 1) -> Iterator[Corpus]:
         """Yield every `step`-th text, some thousand texts at a time."""
-        rows = np.arange(0, len(self), step)
-        lengths = np.diff(self.ends)[rows]
-        cuts = np.flatnonzero(np.diff(np.cumsum(lengths) // _WORDS_AT_ONCE)) + 1
-        for part in np.split(np.arange(len(rows)), cuts):
-            ends = np.concatenate([[0], np.cumsum(lengths[part])])
-            places = np.repeat(self.ends[rows[part]] - ends[:-1], lengths[part]) + np.arange(ends[-1])
+        starts, stops = self.ends[:-1][::step], self.ends[1:][::step]
+        so_far = stops if step == 1 else np.cumsum(stops - starts)
+        cuts = np.searchsorted(so_far, np.arange(_WORDS_AT_ONCE, so_far[-1:].sum() + 1, _WORDS_AT_ONCE))
+        for first, last in pairwise(np.unique([0, *cuts, len(starts)]) if len(starts) else [0, 0]):
+            lengths = stops[first:last] - starts[first:last]
+            ends = np.concatenate([[0], np.cumsum(lengths)])
+            places = np.repeat(starts[first:last] - ends[:-1], lengths) + np.arange(ends[-1])
             yield Corpus(names=self.names, numbers=self.numbers[places], ends=ends, characters=0, fields=self.fields)
 
 
