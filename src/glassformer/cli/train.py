@@ -155,6 +155,10 @@ def train(
     if leads():
         prepare_out(out, **run.again)
     context.with_resource(mapping_in(out))
+    if add is None:
+        check_named(data, replay)
+    alone = add is None and init is None
+    source = reading.source(data or "", test) if alone else None  # before PyTorch is loaded: the table may be refused
     processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
@@ -175,10 +179,9 @@ def train(
             say(f"note: {init} also read texts without labels, which are not read now. To read them: {again}")
         begun = replace(begun, sources=_with_unlabelled(begun.sources, unlabelled, run.data_dir))
     else:
-        check_named(data, replay)
         load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)
         start, chosen = _recipe(init, load, processes, minutes, data, run.data_dir)
-        source = reading.source(data or "", test, start, init)
+        source = source or reading.source(data or "", test, start, init)
         begun = _beginning(source, start, chosen, unlabelled, run.data_dir)
     how = {**run.again, "processes": processes, "minutes": minutes}
     how |= {"snapshots": kept.snapshots, "keep_texts": kept.keep_texts, "track": kept.track}
