@@ -362,6 +362,6 @@ def _say_doubts(trained: TrainedModel, said: Said) -> None:
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
     command = labels_command(trained.config)
-    asks = "which asks no transformer, so it may doubt other rows, or none"
-    more = "" if command is None else f"; to mend {said.COLUMN}s: `{as_flags(command)}`, {asks}"
+    lists = "checks them without a transformer, so it may list other rows"
+    more = "" if command is None else f". To correct {said.COLUMN}s: `{as_flags(command)}`, which {lists}"
     say(f"{said.COLUMN}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} ({first}){more}")

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.arrays import Array, BoolArray, FloatArray, gathered
-from glassformer.data.wording import counted
 from glassformer.labels.learning_curve import right_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
@@ -18,7 +17,7 @@ from glassformer.readers.joining import KNOWING, Joined, join, log_odds, open_ro
 from glassformer.readers.label_loss import label_loss
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
+from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, judged_by, weights_of
 
 _DEVIATION = 0.25  # of the log of the temperature of all readers together: their weights are fitted to the same rows
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance, or that alone can be shifted: it says almost nothing
@@ -204,9 +203,7 @@ def _nats(learned: LearnedReaders, without: Joined, with_it: Joined) -> float:
 
 def readers_in_words(readers: Readers, figures: dict[str, Any]) -> str:
     """Say which reader answers, by the held-out rows."""
-    rows = counted(figures["held_out_rows"], "held-out row")
-    if figures["folds"] > 1:
-        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
+    rows = judged_by(figures["held_out_rows"], figures["folds"])
     return f"readers: accuracy on {rows}: {each_alone(readers, figures)}"
 
 
