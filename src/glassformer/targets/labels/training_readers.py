@@ -80,10 +80,12 @@ def weigh_readers(
     given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
     shifts = _shifts(learned, weights, prior)
     shifted = learned.shifted(shifts)
+    answers_alone = sum(map(bool, weights.values())) == 1  # what it says alone is then the answer, with its shift
+    own = shifted if answers_alone else learned
     nothing = np.zeros_like(next(iter(held_out.values())))
     alone, logits = (
         {name: weight * scores.get(name, nothing) for name, weight in weights.items() if name not in given}
-        for scores in (held_out, held_out | shifted.held_out)
+        for scores in (held_out | own.held_out, held_out | shifted.held_out)
     )
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
 
@@ -99,12 +101,12 @@ def weigh_readers(
         else ReaderConfig(
             weight=weight,
             temperature=temperature(alone[name]),
-            shift=tuple((weight * shifts[name]).round(6).tolist()) if name in shifts else (),
+            shift=tuple((weight * shifts[name]).round(6).tolist()) if name in shifts and not answers_alone else (),
         )
         for name, weight in weights.items()
     }
     together = together if learned.fixed is None else together + whole * learned.fixed
-    asked = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
+    asked = own.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
     right, by_all = {name: right_rows(each, labels) for name, each in asked.items()}, right_rows(together, labels)
     figures = _figures(learned, right, by_all)
     figures["gain_in_nats"] = None if transformer is None else gained
