@@ -29,7 +29,7 @@ def test_a_list_leaves_out_a_transformer_that_does_not_answer(reviews: Trained) 
     assert not {"token_ids", "logits", "transformer.weighted"} & {*names}
     assert names[0].startswith("counting.")
     assert [name for name in names if name.endswith(".weighted")] == ["counting.weighted", "body.weighted"]
-    assert {"counting.ngrams", "sum of 2"} <= {*names}
+    assert {"counting.ngrams", "sum"} <= {*names}
     assert names[-1] == "probabilities"
 
 
