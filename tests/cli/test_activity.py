@@ -58,13 +58,13 @@ def test_elsewhere_there_is_a_line_after_a_silence_and_no_carriage_return() -> N
 def test_a_line_of_new_figures_is_rarer_than_one_of_the_next_epoch() -> None:
     with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("epoch 1/2, 10%: loss 0.9"):
         wait_for("epoch 1/2, 10%: loss 0.9 (", shown)
-        ACTIVITY._since -= 100
+        ACTIVITY._since -= 20
         doing("epoch 1/2, 90%: loss 0.4")
         time.sleep(0.3)
         assert "90%" not in shown.getvalue()
         doing("epoch 2/2, 10%: loss 0.3")
         wait_for("epoch 2/2, 10%: loss 0.3 (", shown)
-        ACTIVITY._silent_since -= 10  # a tenth of the time
+        ACTIVITY._silent_since -= 11  # half of the time
         doing("epoch 2/2, 30%: loss 0.2")
         wait_for("epoch 2/2, 30%: loss 0.2 (", shown)
         doing("50% of the recipe")

@@ -18,7 +18,7 @@ from glassformer.data.wording import duration
 
 _REDRAWN_AFTER = 1.0  # seconds, in a terminal
 _SAID_AFTER = 4.0  # seconds of silence, elsewhere; it is checked every second, so that a silence ends within five
-_AGAIN_AFTER = 30.0  # seconds at most, if only the figures have changed; a tenth of the time before that
+_AGAIN_AFTER = 30.0  # seconds at most, if only the figures have changed; half of the time that was taken, before that
 _FIGURES = re.compile(r"\d+%|[,:].*", re.DOTALL)  # in `epoch 3/4, 44%: loss 0.536`
 _ERASE = "\r\x1b[K"
 
@@ -102,7 +102,7 @@ class Activity:
         """Return after how many seconds of silence a line is written."""
         if _FIGURES.sub("", self._what) != self._said:
             return _SAID_AFTER
-        return min(_AGAIN_AFTER, max(_SAID_AFTER, (now - self._since) / 10))
+        return min(_AGAIN_AFTER, max(_SAID_AFTER, (now - self._since) / 2))
 
     def _erase(self) -> None:
         if self._drawn:

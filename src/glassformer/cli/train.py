@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -149,6 +150,7 @@ def train(
     run: Running,
 ) -> None:
     """Train a model on a table of texts with labels or numbers."""
+    began = time.perf_counter()
     from glassformer.data.mapped import mapping_in
     from glassformer.training.out_folder import prepare_out
 
@@ -183,7 +185,7 @@ def train(
         start, chosen = _recipe(init, load, processes, minutes, data, run.data_dir)
         source = source or reading.source(data or "", test, start, init)
         begun = _beginning(source, start, chosen, unlabelled, run.data_dir)
-    how = {**run.again, "processes": processes, "minutes": minutes}
+    how = {**run.again, "processes": processes, "minutes": minutes, "began": began}
     how |= {"snapshots": kept.snapshots, "keep_texts": kept.keep_texts, "track": kept.track}
     _train(begun, out, place, json=run.json, **how)
 
