@@ -59,15 +59,15 @@ def test_the_verdict_begins_with_the_share_that_is_recognised() -> None:
         return verdict_of((), measured)
 
     loss, words, chance = found("loss", 0.821, 0.007), found("seen words", 0.658, 0.068), found("twins", 0.51, 0.3)
-    by_loss = "the one by loss puts a training text above another one 82% of the time (chance 50%)."
+    by_loss = "by loss has an AUC of .821 (chance .500)."
     assert verdict(chance, loss, words).endswith(
-        "table: the one by seen words recognises 6.8% of the training texts if it may be wrong about 1 in 100 others "
-        f"(chance 1%), and {by_loss}"
+        "table: the attack by seen words recognises 6.8% of the training texts at a false positive rate of 1%, and "
+        f"the one {by_loss}"
     )
     both = found("loss", 0.821, 0.07)
-    assert verdict(both, words).endswith(f"in 100 others (chance 1%), and {by_loss.removeprefix('the one by loss ')}")
+    assert verdict(both, words).endswith(f"rate of 1%, and {by_loss.removeprefix('by loss ')}")
     for at_chance in (loss, found("loss", 0.821, None)):
-        assert verdict(at_chance, chance).endswith(f"whether a text was in the training table: {by_loss}")
+        assert verdict(at_chance, chance).endswith(f"whether a text was in the training table: the attack {by_loss}")
     assert verdict(chance).endswith("No attack could tell training texts from others.")
 
 

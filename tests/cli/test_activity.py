@@ -55,6 +55,28 @@ def test_elsewhere_there_is_a_line_after_a_silence_and_no_carriage_return() -> N
     assert "\x1b" not in shown.getvalue()
 
 
+def test_a_line_of_new_figures_is_rarer_than_one_of_the_next_epoch() -> None:
+    with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("epoch 1/2, 10%: loss 0.9"):
+        wait_for("epoch 1/2, 10%: loss 0.9 (", shown)
+        ACTIVITY._since -= 20
+        doing("epoch 1/2, 90%: loss 0.4")
+        time.sleep(0.3)
+        assert "90%" not in shown.getvalue()
+        doing("epoch 2/2, 10%: loss 0.3")
+        wait_for("epoch 2/2, 10%: loss 0.3 (", shown)
+        ACTIVITY._silent_since -= 11  # half of the time
+        doing("epoch 2/2, 30%: loss 0.2")
+        wait_for("epoch 2/2, 30%: loss 0.2 (", shown)
+        doing("50% of the recipe")
+        wait_for("50% of the recipe", shown)
+        doing("60% of the recipe")
+        time.sleep(0.3)
+        assert "60%" not in shown.getvalue()
+        ACTIVITY._since -= 10_000
+        ACTIVITY._silent_since -= 30
+        wait_for("60% of the recipe", shown)
+
+
 def test_one_clock_counts_all_that_a_command_does() -> None:
     with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("loading"):
         ACTIVITY._since -= 100
@@ -90,6 +112,6 @@ def test_it_outlives_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) ->
         time.sleep(0.05)
 
 
-def test_no_silence_is_longer_than_five_seconds() -> None:
+def test_no_silence_before_news_is_longer_than_five_seconds() -> None:
     """The thread looks every second, so a line comes one second late at most."""
     assert SAID_AFTER + REDRAWN_AFTER <= 5

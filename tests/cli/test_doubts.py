@@ -42,8 +42,8 @@ def command_of(doubting: Trained) -> str:
 def test_train_names_rows_and_the_command_that_checks_all(doubting: Trained, tmp_path: Path) -> None:
     (said,) = (line for line in doubting.outcome.err.splitlines() if line.startswith("labels: "))
     assert " of 240 rows have a label that the model doubts (rows " in said
-    command, alone = command_of(doubting), "which asks no transformer, so it may doubt other rows, or none"
-    assert said.endswith(f"; to mend labels: `{command}`, {alone}")
+    command, alone = command_of(doubting), "which checks them without a transformer, so it may list other rows"
+    assert said.endswith(f". To correct labels: `{command}`, {alone}")
     checked = glassformer(*shlex.split(command_of(doubting))[1:], "--out", tmp_path / "check.csv")
     assert checked.code == 0
 
@@ -53,7 +53,7 @@ def test_train_names_its_report_which_advises_by_flags(doubting: Trained) -> Non
     assert f"report: {page} (the figures, and what to do next)\n" in doubting.outcome.err
     written = html.unescape(page.read_text(encoding="utf-8"))
     assert f"To check the whole table by counting alone, run <code>{command_of(doubting)}" in written
-    assert "The command asks no transformer, so it may doubt other rows, or none." in written
+    assert "The command checks them without a transformer, so it may list other rows." in written
     assert "glassformer train " in written
     assert json.loads((doubting.folder / "metrics.json").read_text())["next_steps"][1]["command"] == command_of(
         doubting

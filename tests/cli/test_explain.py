@@ -111,6 +111,8 @@ def test_notes_on_what_was_asked_for(reviews: Trained) -> None:
     assert "the model answers by counting and the body alone, so there is nothing to show for --heads" in alone
     exact = glassformer("explain", reviews.folder, TEXT, "--method", "occlusion").err
     assert "by counting and the body alone, whose shares are exact, so --method changes nothing" in exact
+    no_such = glassformer("explain", reviews.folder, TEXT, "--method", "magic").err
+    assert "changes nothing" not in no_such
     a_file = glassformer("explain", reviews.folder, reviews.table).err
     assert f"{reviews.table} is a file, but it was read as a text; --file {reviews.table} explains" in a_file
     assert "the text is unlike the training data" in a_file

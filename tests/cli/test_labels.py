@@ -49,7 +49,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert lines[0]["row"] == str(TURNED + 1)
     assert (lines[0]["why"], lines[0]["suggested_label"], lines[0]["new_label"]) == ("doubtful label", "good", "")
     assert f"{table}: 62 rows, 2 labels" in said.out
-    assert f"  row {TURNED + 1}, bad → good (0." in said.out
+    assert f"  row {TURNED + 1}, bad → good (probability 0." in said.out
     assert "Each row was answered by a model that had not seen it or near copies. 9" in said.out
     assert "The most frequent label has 53.2% of the rows." in said.out
     assert "  Estimate: 500 more rows of the same kind would add about " in said.out

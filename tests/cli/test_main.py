@@ -18,6 +18,7 @@ from glassformer.errors import GlassformerError
 from tests.cli.terminal import commands, glassformer
 from tests.running import COMMAND, Running, signals_of_a_shell
 from tests.trained import Trained, write_csv
+from tests.workbooks import write_workbook
 
 
 def without_waiting(said: str) -> str:
@@ -108,14 +109,19 @@ for command in {commands!r}:
     sys.argv = ["glassformer", *command]
     try: main()
     except SystemExit as ended: assert ended.code == 2, command
-    heavy = {{"torch", "sklearn", "scipy"}} & sys.modules.keys()
+    heavy = {{"torch", "sklearn", "scipy", "fastapi"}} & sys.modules.keys()
     assert not heavy, (command, heavy)
 """
 
 
 def test_a_slip_in_a_path_is_answered_before_the_heavy_libraries_load(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [("good film", "good")])
+    write_workbook(tmp_path / "two.xlsx", {"One": [["text"], ["good film"]], "Two": [["text"], ["dull film"]]})
     commands = [list(map(str, command)) for command in (
+        ("desk", "two.xlsx", "--no-open"), ("explain", "sentiment-en", "text", "--method", "magic"),
+        ("train", table, "--label", "none", "--out", "o"), ("doctor", table, "--label", "none"),
+        ("search", table, "--label", "none", "--minutes", "1"), ("labels", table, "--label", "none"),
+        ("compare-variants", table, "--label", "none", "--vary", "seed=0,1", "--out", "o"),
         ("evaluate", "sentiment-en", "no.csv"), ("evaluate", "none", table), ("compare", "sentiment-en", "none", table),
         ("export", "none", "--format", "onnx", "--out", "o"), ("labels", "no.csv"),
         ("labels", table, "--apply", "no.csv"), ("labels", table, "--next", "5", "no.csv"),
@@ -154,6 +160,7 @@ def test_a_slip_in_a_path_is_answered_before_the_heavy_libraries_load(tmp_path: 
         "No such file: no.", "none: no such model folder", "no.toml: neither a file", "not readable as TOML: ",
         "--rules no.txt: No such file", " is not a rule; ", ". is not a model folder: it holds no config.json",
         ". is a folder with other files in it", "there is no none; ", "holds no unfinished run", "neither a preset nor",
+        "two.xlsx has 2 sheets", "t.csv has no column 'none'", "--method magic: no such method",
     )  # fmt: skip
     assert [line for line in said if not any(slip in line for slip in slips)] == []
 

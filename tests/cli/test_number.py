@@ -54,7 +54,7 @@ def test_training_says_what_it_found_and_leaves_a_folder(scores: Trained) -> Non
     assert said.code == 0, said.err
     assert "task: a number (column 'score' holds decimal numbers)" in said.err
     assert "numbers from 1." in said.err
-    assert "R² on all 90 rows, each answered without having been learned: counting alone 0." in said.err
+    assert "R² on all 90 rows, each answered by readers that had not learned it: counting alone 0." in said.err
     assert "cross-validated R² 0." in said.out
     config = json.loads((scores.folder / "config.json").read_text())
     assert (config["format"], config["target"]["column"]) == ("glassformer-number", "score")
@@ -403,7 +403,7 @@ def test_numbers_far_from_their_answers_come_with_the_command_that_checks_all(tm
     command = f"glassformer labels '{table}' --target score --task number"
     assert "a number far from the answer (row 31)" in line
     assert line.endswith(
-        f"; to mend numbers: `{command}`, which asks no transformer, so it may doubt other rows, or none"
+        f". To correct numbers: `{command}`, which checks them without a transformer, so it may list other rows"
     )
     checked = glassformer(*shlex.split(command)[1:], "--out", tmp_path / "check.csv")
     assert "\n  row 31, 20 → " in checked.out

@@ -10,15 +10,27 @@ from tests.trained import Trained
 TEXT = "a dull play, but a good film"
 
 
-def test_a_list_names_every_matrix_with_its_shape(reviews: Trained) -> None:
-    outcome = glassformer("trace", reviews.folder, TEXT, "--list")
+def test_a_list_names_every_matrix_with_its_shape(attending: Trained) -> None:
+    outcome = glassformer("trace", attending.folder, TEXT, "--list")
     assert outcome.code == 0
     lines = [line.split("  ") for line in outcome.out.split("\n\n")[0].splitlines()]
     shapes = {line[0].strip(): next(cell for cell in line[1:] if cell).strip() for line in lines}
     assert shapes["logits"] == "2 classes"
     assert shapes["embedding"].startswith("9 tokens × ")
-    assert {"token_ids", "blocks.0.attention.weights", "counting.ngrams", "sum", "probabilities"} <= shapes.keys()
+    assert {"token_ids", "blocks.0.attention.weights", "probabilities"} <= shapes.keys()
     assert outcome.out.splitlines()[-1].startswith("The answer: ")
+
+
+def test_a_list_leaves_out_a_transformer_that_does_not_answer(reviews: Trained) -> None:
+    outcome = glassformer("trace", reviews.folder, TEXT, "--list")
+    assert outcome.out.count("plays no part in the answer. The list leaves out its steps.") == 1
+    assert "plays no part" not in outcome.err
+    names = [line.split()[0] for line in outcome.out.split("\n\n")[0].splitlines()[1:]]
+    assert not {"token_ids", "logits", "transformer.weighted"} & {*names}
+    assert names[0].startswith("counting.")
+    assert [name for name in names if name.endswith(".weighted")] == ["counting.weighted", "body.weighted"]
+    assert {"counting.ngrams", "sum"} <= {*names}
+    assert names[-1] == "probabilities"
 
 
 def test_it_says_that_the_transformer_plays_no_part(reviews: Trained, attending: Trained, tmp_path: Path) -> None:

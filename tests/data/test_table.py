@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from glassformer.data import table
-from glassformer.data.table import MOST_OTHERS, ROWS_PER_BATCH, Dropped, other_columns, read_table, row_list
+from glassformer.data.rows import ROWS_PER_BATCH
+from glassformer.data.table import MOST_OTHERS, Dropped, other_columns, read_table, row_list
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 

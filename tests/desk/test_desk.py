@@ -464,6 +464,9 @@ def test_ordered_classes_change_places(client: TestClient, project: Project) -> 
     for before in ("bad", "worse"):
         said = refused(client, "/desk/classes", name=" bad", before=before, who="me")
         assert said == f"there is no other class '{before}'"
+    both = refused(client, "/desk/classes", name="bad", before="rare", to="rare", who="me")
+    assert both == "`before` puts a class in its place, and `to` gives its texts another one; leave one out"
+    assert project.store.classes == ["bad", "good, or fine", "rare"]
     assert project.settings() == {"task": "ordered", "order": 'bad,"good, or fine"'}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from glassformer.data.encodings import reading_as
 from glassformer.data.inputs import Category, Inputs, Number
-from glassformer.data.table import ROWS_PER_BATCH
+from glassformer.data.rows import ROWS_PER_BATCH
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import labels_by_person
 from glassformer.desk.project import Project

@@ -33,7 +33,8 @@ def test_only_words_that_moved_are_named() -> None:
     assert (found.words_compared, found.words_moved) == (302, 2)
     assert [each.name for each in found.moved] == ["label 'bad'", "label 'good'", "words per text"]
     assert found.sentence.endswith(
-        "label 'bad' 90% → 70%, label 'good' 10% → 30%, words per text 30.2 → 30.6, 2 words ('b', 'recall')"
+        "label 'bad' 90% → 70%, label 'good' 10% → 30%, words per text 30.2 → 30.6, the frequency of 2 words "
+        "('b', 'recall')"
     )
     alike = drift_table(side(500, 0.1, seed=1), side(400, 0.1, seed=2), None, 0, ("the earlier ones", "the later rows"))
     assert alike.words == ()

@@ -128,7 +128,7 @@ def test_of_three_readers_those_that_are_not_asked_are_named(others: dict[str, s
 
 
 @pytest.mark.parametrize(("transformer", "said"), [
-    (None, "; these rows give no reason for either."),
+    (None, "; these rows give no reason to prefer either."),
     (rows(0, 150), "choose the simpler one, TF-IDF + logistic regression, until other test rows show a difference."),
 ])  # fmt: skip
 def test_a_model_of_counting_and_the_body_is_as_simple_as_tf_idf(transformer: slice | None, said: str) -> None:

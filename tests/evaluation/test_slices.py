@@ -215,6 +215,6 @@ def test_the_sentence_names_the_worst_slice() -> None:
     )
     said = where_worse(found.model_copy(update={"significantly_worse": 3}))
     assert said is not None
-    assert said.endswith("; so are 2 other slices.")
+    assert said.endswith("; 2 other slices are worse too.")
     line_break = found.listed[0].model_copy(update={"column": "a\nb"})
     assert "\n" not in slice_name(Slice.model_validate(line_break.model_dump()))

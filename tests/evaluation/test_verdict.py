@@ -107,7 +107,8 @@ def test_no_row_tells_them_apart() -> None:
 
 
 @pytest.mark.parametrize(("sizes", "smaller"), [
-    ((2_000, 70), " TF-IDF is smaller;"), ((70, 71), " the model is smaller;"), ((70, 70), ""), ((None, 70), ""),
+    ((2_000, 70), ", and TF-IDF is smaller"), ((70, 71), ", and the model is smaller"),
+    ((70, 70), ""), ((None, 70), ""),
 ])  # fmt: skip
 @pytest.mark.parametrize("width", [0.0, 0.1])
 def test_of_two_that_count_none_is_simpler(width: float, sizes: tuple[int | None, int], smaller: str) -> None:
@@ -116,7 +117,7 @@ def test_of_two_that_count_none_is_simpler(width: float, sizes: tuple[int | None
         for name, size in zip(("the model", "TF-IDF"), sizes, strict=True)
     )
     said = verdict(ours, theirs, Estimate(value=0, low=-width, high=width), 1, alike=True)
-    assert said.endswith(f";{smaller} these rows give no reason for either.")
+    assert said.endswith(f"; these rows give no reason to prefer either{smaller}.")
     assert ("is smaller" in said) == bool(smaller)
 
 

@@ -101,7 +101,7 @@ def test_only_the_last_answers_of_this_model_count() -> None:
     assert texts == RECENT
     assert {figure.name: figure.recent for figure in figures} == {
         "answer bad": 0, "answer fine": 0, "answer good": 1, "confidence": 0.9,
-        "unseen words and pairs": 0.1, "unlike the training data": 0,
+        "words and word pairs not seen in training": 0.1, "unlike the training data": 0,
     }  # fmt: skip
     again = ServedModel(name=model.name, folder=model.folder, predictor=model.predictor)
     assert drift.compare(again)[0] == 0

@@ -47,7 +47,7 @@ def test_what_has_changed_is_said() -> None:
     assert said.startswith(
         "the later rows differ from the earlier ones by more than chance explains: label 'bad' 50% → 90%"
     )
-    assert "label 'good' 50% → 10%, words per text 5 → 8, unseen words and pairs 0% → " in said
+    assert "label 'good' 50% → 10%, words per text 5 → 8, words and word pairs not seen in training 0% → " in said
     assert said.endswith("5 words ('and', 'fine', 'more', …)")
     assert {each.name: (each.earlier, each.later) for each in found.drift.words} == {
         "fine": (1, 0), "zorblax": (0, 1), "quuxol": (0, 1), "and": (0, 1), "more": (0, 1)

@@ -73,8 +73,8 @@ def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -
     assert found.doubts is not None
     assert found.doubts.listed[0].row == EXTREME
     for words in (
-        "Each row was answered by a model that had not learned it, but all rows together chose how answers are scaled "
-        "and the width of the intervals.",
+        "Each row was answered by a model that had not learned it, but all rows together were used to choose how "
+        "answers are scaled and the width of the intervals.",
         "the honest figure",
         "An interval of 90% reaches ",
         "Report of training: score",
@@ -105,7 +105,7 @@ def test_each_reader_is_measured_alone(tmp_path: Path) -> None:
         assert alone[f"{named(name)} alone"] == pytest.approx(figures.readers[name].r2)
     assert (found.duel.reader_verdict or "").startswith("Counting alone 0.")
     page = (tmp_path / "report.html").read_text()
-    assert "they chose the epoch, the weights of the readers and the width of the intervals." in page
+    assert "they were used to choose the epoch, the weights of the readers and the width of the intervals." in page
     assert "The readers" in page
     assert found.data.split == "held out from training"
 

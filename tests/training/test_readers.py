@@ -313,10 +313,30 @@ def test_no_shift_is_huge(weight: float, kept: float, monkeypatch: pytest.Monkey
     np.testing.assert_allclose(kept * more, np.tile(half_of_prior, (40, 1)), atol=1e-5)
 
 
+@pytest.mark.parametrize("weight", [1e-6, 0.4])
+def test_what_the_only_reader_says_alone_is_the_answer(weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its accuracy is not another one than that of the model, although its scores are shifted."""
+    found = Joined(weights=(weight,), loss=1.0, prior=2.0)
+    monkeypatch.setattr(readers_module, "join", lambda *_, **__: found)
+    labels = (np.arange(40) < 12).astype(int)
+    reader = fit_counting("tfidf", ["a", "b"] * 20, labels, n_classes=2, folds=[_fold()]).reader
+    scores = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
+    learned = LearnedReaders(
+        fitted={"counting": FittedReader(reader=reader, held_out=scores, seconds=0.0)},
+        folds=[_fold()],
+        truth=labels,
+        row_weights=np.ones(40, np.float32),
+    )
+    readers, _, figures, shifted = weigh_readers(learned, None)
+    weighted = readers["counting"].weight * shifted.held_out["counting"]
+    assert right_rows(scores, labels).mean() != right_rows(weighted, labels).mean()
+    assert figures["counting_accuracy"] == figures["accuracy"] == right_rows(weighted, labels).mean()
+    assert np.array_equal(readers["counting"].alone(weighted), weighted)
+
+
 def test_a_shift_of_other_labels_is_refused() -> None:
     rows = table(["good film", "bad film"] * 10 + ["good plot"] * 4, ["yes", "no"] * 10 + ["yes"] * 4)
     told = train_model(Sources(train=rows), chosen(epochs=0)).config.model_dump(mode="json")
-    assert len(told["readers"]["counting"]["shift"]) == 2
     told["readers"]["counting"]["shift"] = [0.1, 0.2, 0.3]
     with pytest.raises(ValueError, match="the shift of counting has 3 values for 2 labels"):
         FolderConfig.model_validate(told)

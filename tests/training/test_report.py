@@ -67,9 +67,10 @@ def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Pa
     assert found.label_doubts is not None
     assert {each.row for each in found.label_doubts.listed} >= WRONG
     for words in (
-        "Each row was answered by a model that had not learned it, but all rows together chose the weights of the",
+        "Each row was answered by a model that had not learned it, but all rows together were used to choose the "
+        "weights of the readers and the calibration. So expect a little less",
         "the honest figure",
-        "the intervals are wider than those of as many validation rows (Nadeau &amp; Bengio 2003)",
+        "The intervals are wider than those of as many validation rows, because the models share most of their rows",
         "glassformer train &lt;reviews&gt;",
         "Their texts are not in this page",
         "row 30 · truth <b>",
@@ -106,7 +107,7 @@ def test_held_out_rows_chose_the_epoch_of_a_transformer(tmp_path: Path) -> None:
     found, trained = drawn(opinions(80), tmp_path, opinions(20, first=200, source="held_out.csv"), recipe=both)
     page = (tmp_path / "report.html").read_text()
     assert (found.data.source, found.data.split, found.data.rows) == ("held_out.csv", "held out from training", 20)
-    assert "they chose the epoch, the weights of the readers and the calibration." in page
+    assert "they were used to choose the epoch, the weights of the readers and the calibration." in page
     assert "Learning curves" in page
     figures = trained.metrics["readers"]
     alone = {each.name: each.metrics.accuracy.value for each in found.duel.readers}
@@ -122,7 +123,7 @@ def test_a_transformer_alone_has_no_readers_to_compare(tmp_path: Path) -> None:
     assert found.duel.readers == ()
     page = (tmp_path / "report.html").read_text()
     assert "The readers" not in page
-    assert "they chose the epoch and the calibration." in page
+    assert "they were used to choose the epoch and the calibration." in page
 
 
 def test_of_many_rows_some_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

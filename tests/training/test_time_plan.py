@@ -241,6 +241,14 @@ def test_unlabelled_texts_without_time_for_them_are_no_mistake(monkeypatch: pyte
     assert "Of the 40 unlabelled texts, only the words are used, for the vocabulary" in "".join(memory.messages)
 
 
+def test_what_the_run_took_before_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line, these are the seconds of loading PyTorch and reading the table."""
+    planned(monkeypatch, Pace(steps=(10,), step=5e3, answering=0.0))
+    began = time.perf_counter() - 20_000
+    trained = train_model(Sources(train=opinions(60)), chosen(min_rows=0), minutes=1_000, began=began)
+    assert trained.metrics["time_plan"]["settings"] == {"training.max_steps": 7}
+
+
 def test_the_time_of_continuing_word_vectors_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Situation] = []
 
@@ -254,13 +262,15 @@ def test_the_time_of_continuing_word_vectors_counts(monkeypatch: pytest.MonkeyPa
 
     planned(monkeypatch, FAST)
     monkeypatch.setattr(time_plan, "decide", decided)
+    monkeypatch.setattr(time_plan, "_END", 100.0)
     monkeypatch.setattr("glassformer.training.word_vectors.learn_body", slow)
     with_body = chosen().model_copy(update={"model": BOTH.model_copy(update={"body": "english"})})
     train_model(Sources(train=opinions(60), unlabelled=(more(),)), with_body, minutes=100)
     (now,) = seen
     assert now.readers == ("counting", "body")
     assert now.beside is not None
-    assert now.spent > now.beside > 0.1
+    assert now.beside > 0.1
+    assert now.spent > 101 * now.beside  # and the end of the run
 
 
 @pytest.mark.usefixtures("every_training")

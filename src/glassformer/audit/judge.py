@@ -25,6 +25,7 @@ _PLURALS = {
 _EXAMPLES = 3
 _MASK = "replace it in the table or the unlabelled texts by a word such as EMAIL, PHONE or NAME, and train again"
 
+_FEW_FALSE = f"at a false positive rate of {FALSE_ALARMS:.0%}"
 _ALONE = "A first name or surname alone was not looked for"
 
 
@@ -79,15 +80,15 @@ def verdict_of(
     if not attacks:
         return f"{first} No attack could tell training texts from others."
     best = max(attacks, key=lambda found: found.auc.value)
-    ranks = f"puts a training text above another one {best.auc.value:.0%} of the time (chance 50%)"
+    guess = f"{first} An attacker can guess whether a text was in the training table"
+    ranks = f"has an AUC of {share(best.auc.value)} (chance .500)"
     measured = {found.by: found.caught.value for found in attacks if found.caught is not None}
     by = max(measured, key=lambda name: measured[name], default=best.by)
     caught = measured.get(by, 0.0)
     if caught <= FALSE_ALARMS:
-        return f"{first} An attack can guess whether a text was in the training table: the one by {best.by} {ranks}."
+        return f"{guess}: the attack by {best.by} {ranks}."
     return (
-        f"{first} An attack can guess whether a text was in the training table: the one by {by} recognises "
-        f"{caught:.1%} of the training texts if it may be wrong about 1 in 100 others (chance 1%), and "
+        f"{guess}: the attack by {by} recognises {caught:.1%} of the training texts {_FEW_FALSE}, and "
         f"{ranks if by == best.by else f'the one by {best.by} {ranks}'}."
     )
 
@@ -248,9 +249,7 @@ def _confirmable(traced: Sequence[Traced]) -> Iterator[Finding]:
 def _attack(found: Attack) -> Finding:
     area = found.auc
     caught = (
-        ""
-        if found.caught is None
-        else f"; it recognises {found.caught.value:.1%} of the training texts if it may be wrong about 1 in 100 others"
+        "" if found.caught is None else f"; it recognises {found.caught.value:.1%} of the training texts {_FEW_FALSE}"
     )
     told = (
         "tells training texts from others" if is_better_than_chance(found) else "cannot tell training texts from others"

@@ -1,10 +1,12 @@
-"""What a command is doing, for a person who waits. No command is silent for more than five seconds.
+"""What a command is doing, for a person who waits. No command is silent for long.
 
 In a terminal, a line is drawn again every second. It disappears when there is a message or a result. Elsewhere, as in a
-pipe or a log file, a new line is written every five seconds while nothing else is.
+pipe or a log file, a new line is written after five seconds of silence if something else is done now, such as the next
+epoch. Otherwise only the figures have changed. The longer the command has run, the rarer such a line is.
 """
 
 import os
+import re
 import shutil
 import sys
 import threading
@@ -16,6 +18,8 @@ from glassformer.data.wording import duration
 
 _REDRAWN_AFTER = 1.0  # seconds, in a terminal
 _SAID_AFTER = 4.0  # seconds of silence, elsewhere; it is checked every second, so that a silence ends within five
+_AGAIN_AFTER = 30.0  # seconds at most, if only the figures have changed; half of the time that was taken, before that
+_FIGURES = re.compile(r"\d+%|[,:].*", re.DOTALL)  # in `epoch 3/4, 44%: loss 0.536`
 _ERASE = "\r\x1b[K"
 
 
@@ -29,13 +33,13 @@ class Activity:
         self._drawn = False
         self._pauses = 0
         self.hushed = False
-        self._what = ""
+        self._what = self._said = ""
         self._since = self._silent_since = 0.0
 
     @contextmanager
     def running(self, what: str) -> Iterator[None]:
         """Show what is being done until the end of the `with` block, and how long the block has taken."""
-        self._pauses, self.hushed = 0, False
+        self._pauses, self.hushed, self._said = 0, False, ""
         self._since = self._silent_since = time.monotonic()
         self.doing(what)
         self._stopped.clear()
@@ -89,10 +93,16 @@ class Activity:
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             sys.stderr.write(f"{_ERASE}{line[: shutil.get_terminal_size().columns - 1]}")
             self._drawn = True
-        elif now - self._silent_since >= _SAID_AFTER:
+        elif now - self._silent_since >= self._patience(now):
             sys.stderr.write(f"{line}\n")
-            self._silent_since = now
+            self._silent_since, self._said = now, _FIGURES.sub("", self._what)
         sys.stderr.flush()
+
+    def _patience(self, now: float) -> float:
+        """Return after how many seconds of silence a line is written."""
+        if _FIGURES.sub("", self._what) != self._said:
+            return _SAID_AFTER
+        return min(_AGAIN_AFTER, max(_SAID_AFTER, (now - self._since) / 2))
 
     def _erase(self) -> None:
         if self._drawn:

@@ -53,6 +53,7 @@ def compare_variants(
 ) -> None:
     """Train every combination of some settings with several seeds, and tell real differences from chance."""
     check_folder(out)
+    source = reading.source(data)  # before PyTorch is loaded: the table may be refused
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
     from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
@@ -64,7 +65,6 @@ def compare_variants(
         vary, seeds=seeds, recipe=recipe.recipe, preset=recipe.preset, overrides=overrides, steps=steps, seconds=seconds
     )
     place = run.place
-    source = reading.source(data)
     sources = read_aloud(source, plan.variants[0].recipe.validation, run.data_dir)
     measured = None if test is None else _read_test(test, source, sources, run.data_dir)
     earlier = read_comparison(out / RESULTS_FILE)

@@ -48,6 +48,7 @@ def doctor(
     if out is not None:
         check_folder(out, ours="findings.json")
         check_earlier(out, "findings.json", overwrite=overwrite)
+    source = reading.source(data, test) if init is None else None  # before PyTorch is loaded: the table may be refused
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
     from glassformer.training.initial_weights import read_initial_weights
@@ -59,7 +60,7 @@ def doctor(
         data, run.data_dir
     )
     place = run.place
-    source = reading.source(data, test, start, init)
+    source = source or reading.source(data, test, start, init)
     sources = read_aloud(source, chosen.validation, run.data_dir, inputs=None if start is None else start.inputs)
     diagnosis = diagnose(
         sources, chosen, task=source.task, device=place, init=start, on_check=lambda each: announce(f"checking {each}")

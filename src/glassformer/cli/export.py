@@ -27,7 +27,8 @@ def export(
         Path | None,
         typer.Option(
             metavar="<folder>",
-            help="For web: the folder of ONNX Runtime Web. To get it, run `npm pack onnxruntime-web` and `tar xzf`.",
+            help="For web, if the model asks its transformer: the folder of ONNX Runtime Web. To get it, run `npm pack "
+            "onnxruntime-web` and `tar xzf`.",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the export in --out.")] = False,

@@ -204,11 +204,11 @@ def _read(
     data: str, test: str | None, group: str | None, data_dir: Path | None, reading: Reading
 ) -> tuple[Truth, Table | None]:
     """Read the labels of the table, and the test table, and say what was found out about their columns."""
+    source = reading.source(data, test)  # before scikit-learn is loaded: the table may be refused
     from glassformer.data.known import group_column
     from glassformer.data.splits import ValidationConfig
     from glassformer.labels.truth import truth_of
 
-    source = reading.source(data, test)
     sources = read_aloud(source, ValidationConfig(group=group or group_column(data, data_dir)), data_dir)
     truth = truth_of(sources.train, source.task, source.multilabel, fold=reading.fold_labels)
     return truth, sources.test

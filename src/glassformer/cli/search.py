@@ -63,6 +63,7 @@ def search(
     data = without_password(data)
     out = out or Path("runs") / f"search-{name_in(data)}"
     check_folder(out)
+    source = reading.source(data)  # before PyTorch is loaded: the table may be refused
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.experiments.search.space import read_space
@@ -70,10 +71,9 @@ def search(
 
     overrides = given_settings(recipe.set_, held_out, seed=seed)
     chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides).for_data(data, run.data_dir)
-    check_out(out, **run.again)  # before the table is read
+    check_out(out, **run.again)  # before all of the table is read
     read_space(over or (), chosen, overrides)
     place = run.place
-    source = reading.source(data)
     sources = read_aloud(source, chosen.validation, run.data_dir)
     stopped = resumable(out, "the unfinished search is saved", unfinished=is_unfinished)
     with stopped, only_writer(out), LiveSearch(minutes) as view:

@@ -100,8 +100,9 @@ def check_can_serve(what: str) -> None:
 
     if not all(map(is_installed, ("fastapi", "prometheus_client", "uvicorn"))):
         raise UsageError(f"{what} needs an extra: {pip_install('serve')}")
-    with _variables_of_telemetry():
-        import fastapi  # noqa: F401 (it asks OpenTelemetry, if that is installed)
+    if any(name.startswith("OTEL_") for name in os.environ):
+        with _variables_of_telemetry():
+            import fastapi  # noqa: F401 (it asks OpenTelemetry, if that is installed)
 
 
 def _telemetry() -> Telemetry:

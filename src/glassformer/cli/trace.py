@@ -56,7 +56,7 @@ def trace(
     if npz is not None:
         write_npz(npz, found)
         say(f"numbers: {npz}")
-    if found.note:
+    if found.note and (html is not None or npz is not None or run.json):  # the list says it too
         say(f"note: {found.note}")
     if found.weights_left_out:
         say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
@@ -68,10 +68,10 @@ def trace(
 
 def _list(found: Trace) -> None:
     lines = [("matrix", "shape", "formula")]
-    for matrix in found:
+    for matrix in found.answering:
         shape = " × ".join(f"{size} {axis}" for size, axis in zip(matrix.values.shape, matrix.step.axes, strict=True))
         lines.append((matrix.step.name, shape, matrix.step.formula))
     print_table(lines, others=str.ljust)
     if found.note:
-        show(f"\n{found.note}")
+        show(f"\n{found.note} The list leaves out its steps.")
     show(f"\nThe answer: {found.answer}")

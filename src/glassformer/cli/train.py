@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -149,12 +150,17 @@ def train(
     run: Running,
 ) -> None:
     """Train a model on a table of texts with labels or numbers."""
+    began = time.perf_counter()
     from glassformer.data.mapped import mapping_in
     from glassformer.training.out_folder import prepare_out
 
     if leads():
         prepare_out(out, **run.again)
     context.with_resource(mapping_in(out))
+    if add is None:
+        check_named(data, replay)
+    alone = add is None and init is None
+    source = reading.source(data or "", test) if alone else None  # before PyTorch is loaded: the table may be refused
     processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
@@ -175,12 +181,11 @@ def train(
             say(f"note: {init} also read texts without labels, which are not read now. To read them: {again}")
         begun = replace(begun, sources=_with_unlabelled(begun.sources, unlabelled, run.data_dir))
     else:
-        check_named(data, replay)
         load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)
         start, chosen = _recipe(init, load, processes, minutes, data, run.data_dir)
-        source = reading.source(data or "", test, start, init)
+        source = source or reading.source(data or "", test, start, init)
         begun = _beginning(source, start, chosen, unlabelled, run.data_dir)
-    how = {**run.again, "processes": processes, "minutes": minutes}
+    how = {**run.again, "processes": processes, "minutes": minutes, "began": began}
     how |= {"snapshots": kept.snapshots, "keep_texts": kept.keep_texts, "track": kept.track}
     _train(begun, out, place, json=run.json, **how)
 
@@ -359,6 +364,6 @@ def _say_doubts(trained: TrainedModel, said: Said) -> None:
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
     command = labels_command(trained.config)
-    asks = "which asks no transformer, so it may doubt other rows, or none"
-    more = "" if command is None else f"; to mend {said.COLUMN}s: `{as_flags(command)}`, {asks}"
+    lists = "checks them without a transformer, so it may list other rows"
+    more = "" if command is None else f". To correct {said.COLUMN}s: `{as_flags(command)}`, which {lists}"
     say(f"{said.COLUMN}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} ({first}){more}")

@@ -25,10 +25,10 @@ from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabel
 from glassformer.data.lines import OnNote
 from glassformer.data.model_marks import MARKS, RECORD_FILE
 from glassformer.data.parts import exists, file_of
-from glassformer.data.rows import DAMAGE, batches_of, check_file
+from glassformer.data.rows import DAMAGE, ROWS_PER_BATCH, batches_of, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.splits import ValidationConfig, digest_of
-from glassformer.data.table import ROWS_PER_BATCH, Table, first_rows, read_table, row_keys, text_keys
+from glassformer.data.table import Table, first_rows, read_table, row_keys, text_keys
 from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, quoted
 

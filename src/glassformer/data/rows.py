@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ DAMAGE = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
 """What reading a damaged file raises."""
+ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 
 
 _MAGIC = {b"PK\x03\x04": ".zip", b"\xd0\xcf\x11\xe0": ".xls", b"PAR1": ".parquet", b"ARROW1": ".arrow"}
@@ -120,6 +121,24 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
                     _check_alike(files, columns, other, _first_row(other, encoding_of))
             _check_alike(files, columns, file, batch)
             yield batch
+
+
+def cells_of(files: Sequence[Path], rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Read some rows of the files as strings.
+
+    Args:
+        rows: their numbers.
+        columns: new name → name in the file.
+    """
+    parts, begun = [], 1
+    for batch in batches_of(files, rows_per_batch=ROWS_PER_BATCH):
+        numbers = pl.Series("row", range(begun, begun + batch.height), rows.dtype)
+        wanted = numbers.is_in(rows.implode())
+        part = with_columns(batch.filter(wanted), list(dict.fromkeys(columns.values())))
+        cells = part.select(pl.col(own).cast(pl.String).alias(name) for name, own in columns.items())
+        parts.append(cells.insert_column(0, numbers.filter(wanted)))
+        begun += batch.height
+    return pl.concat(parts)
 
 
 def check_columns(files: Sequence[Path]) -> None:

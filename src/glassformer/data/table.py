@@ -18,13 +18,12 @@ from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.json_files import parsed
 from glassformer.data.mapped import filtered, mapped, mapping_folder
-from glassformer.data.rows import batches_of, with_columns
+from glassformer.data.rows import ROWS_PER_BATCH, batches_of, with_columns
 from glassformer.data.several_labels import check_levels, joined_levels, json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted, in_a_row
 from glassformer.errors import UsageError, brief, quoted
 
-ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
 _KEYS_AT_ONCE = 200_000

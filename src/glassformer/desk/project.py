@@ -18,10 +18,10 @@ from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.files import write_aside, written_aside
 from glassformer.data.input_columns import check_inputs
 from glassformer.data.locks import LOCK_FILE
-from glassformer.data.rows import batches_of, check_columns, check_file
+from glassformer.data.rows import ROWS_PER_BATCH, batches_of, cells_of, check_columns, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.sources import Task
-from glassformer.data.table import ROWS_PER_BATCH, first_rows
+from glassformer.data.table import first_rows
 from glassformer.desk.filling import fill
 from glassformer.desk.inputs_read import InputsRead, unused
 from glassformer.desk.labelling import labelling_of
@@ -29,7 +29,6 @@ from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.desk.table_read import columns_of, copied, kind_of, texts_of
 from glassformer.errors import UsageError, quoted
-from glassformer.labels.labelled import cells_of
 from glassformer.prediction.answer_files import without_formulas
 from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS
@@ -222,7 +221,7 @@ class Project:
         with self.reading():
             names = [name for name, dtype in first_rows(self.table).schema.items() if not is_opaque(dtype)]
             found = labelled["row"].drop_nulls()
-            cells = cells_of(self.table, found, {str(place): name for place, name in enumerate(names)})
+            cells = cells_of(files_of(self.table), found, {str(place): name for place, name in enumerate(names)})
         label, lower = facts["label"] or unused("label", names), facts.get("lower", ())
         given = labelled["label"].str.splitn(facts["levels"], 1 + len(lower)).struct.unnest() if lower else None
         given = labelled.select("label") if given is None else given.fill_null("")

@@ -79,6 +79,8 @@ def add_project(app: FastAPI, asked: Asked) -> None:
     def classes(body: ClassChanged) -> dict[str, Any]:
         """Add a class, put it in its place, or give all texts of it, or of all classes below a level, another one."""
         names, labelling = project.store.classes, project.store.labelling
+        if body.before is not None and body.to is not None:
+            raise UsageError("`before` puts a class in its place, and `to` gives its texts another one; leave one out")
         if body.before is not None:
             place_class(project.store, labelling.name(body.name), body.before)
         elif body.to is None:

@@ -8,9 +8,8 @@ from pathlib import Path
 from glassformer.data.columns import Wanted
 from glassformer.data.encodings import named_encoding
 from glassformer.data.parts import split_part, with_part
-from glassformer.data.rows import batches_of
+from glassformer.data.rows import ROWS_PER_BATCH, batches_of
 from glassformer.data.shards import files_of
-from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.data.wording import counted
 from glassformer.desk.filling import Changes, fill_again
 from glassformer.desk.project import Project

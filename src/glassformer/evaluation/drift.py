@@ -12,6 +12,8 @@ from glassformer.evaluation.record import Record
 from glassformer.targets.target import Followed
 
 FEWEST = 100  # texts
+UNSEEN = "words and word pairs not seen in training"
+"""The mean share of them in a text (see `Seen.unseen_shares`)."""
 _SHOWN, _NAMED = 5, 3  # labels and words in a sentence
 _SURE = 3.29  # standard deviations: chance alone goes as far in 1 of 1,000 cases
 
@@ -121,7 +123,7 @@ class DriftTable(Record):
         if self.words_moved:
             named = ", ".join(quoted(each.name) for each in self.words[:_NAMED])
             dots = ", …" if self.words_moved > _NAMED else ""
-            said.append(f"{counted(self.words_moved, 'word')} ({named}{dots})")
+            said.append(f"the frequency of {counted(self.words_moved, 'word')} ({named}{dots})")
         if not said:
             return f"{after} are like {before} in their labels, their length and their words"
         return f"{after} differ from {before} by more than chance explains: {', '.join(said)}"

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from glassformer.data.arrays import Array
 from glassformer.data.table import Table, text_keys
 from glassformer.errors import quoted
-from glassformer.evaluation.drift import FEWEST, DriftTable, LabelFigures, Moved, compared
+from glassformer.evaluation.drift import FEWEST, UNSEEN, DriftTable, LabelFigures, Moved, compared
 from glassformer.targets.number.held_out import Mean
 from glassformer.targets.probabilities import one_hot
 from glassformer.targets.target import Followed
@@ -56,7 +56,7 @@ def drift_table(earlier: Side, later: Side, unseen: Followed | None, rows: int, 
         figures.append(
             Moved(
                 kind="unseen",
-                name="unseen words and pairs",
+                name=UNSEEN,
                 earlier=unseen.usual.mean,
                 later=found.recent,
                 moved=found.moved,

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import TypedDict, Unpack
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
-from scipy.stats import binomtest, norm
 
 from glassformer.evaluation.record import Estimate
 
 RESAMPLES = 2_000
 LEVEL = 0.95
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 CHUNK_CELLS = 8_000_000  # keeps one chunk of resampled counts near 64 MB
 
 
@@ -104,7 +105,7 @@ def wilson(right: float, rows: float, *, worth: float = 1.0) -> Estimate:
         worth: see `Draws`.
     """
     # SciPy's takes whole numbers alone, and rows of cross-validation count as a fraction of a row each.
-    share, z = right / rows, float(norm.ppf((1 + LEVEL) / 2))
+    share, z = right / rows, _Z
     rows *= worth
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z * math.sqrt(share * (1 - share) / rows + (z / (2 * rows)) ** 2) / (1 + z**2 / rows)
@@ -147,7 +148,7 @@ def worth_of_groups(values: Shaped[np.ndarray, " n"], groups: Shaped[np.ndarray,
 
 def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
     """Return an estimate that is about normally distributed, with its interval, cut off at the bounds of its values."""
-    half = float(norm.ppf((1 + LEVEL) / 2)) * standard_error
+    half = _Z * standard_error
     return Estimate(value=value, low=max(lowest, value - half), high=min(highest, value + half))
 
 
@@ -159,6 +160,8 @@ def mcnemar(
     Returns the number of rows that only `a` got right, the number that only `b` got right, and the two-sided binomial p
     of this split under chance; with a `worth` (see `Draws`) it is that of fewer rows. p is 1.0 if both numbers are 0.
     """
+    from scipy.stats import binomtest  # takes longer to import than the rest of this file
+
     only_a = int((correct_a & ~correct_b).sum())
     only_b = int((correct_b & ~correct_a).sum())
     counted = round(worth * only_a), round(worth * only_b)

@@ -41,7 +41,9 @@ def check_doubts(doubts: DoubtfulRows[Any] | None, what: str, why: str, section:
         return None
     kind = "row" if doubts.cross_fitted else "held-out row"
     have = "has" if doubts.doubtful == 1 else "have"
-    asks = "" if doubts.command is None else " The command asks no transformer, so it may doubt other rows, or none."
+    asks = (
+        "" if doubts.command is None else " The command checks them without a transformer, so it may list other rows."
+    )
     return NextStep(
         text=f"Check {what}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)} of {doubts.source} {have} a {what} "
         f"{why}.{asks}",

@@ -10,7 +10,7 @@ from glassformer.evaluation.weak_spots import Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
-ALIKE = "these rows give no reason for either"
+ALIKE = "these rows give no reason to prefer either"
 
 
 def verdict(
@@ -27,7 +27,7 @@ def verdict(
 
     def until(which: str) -> str:
         if alike:
-            return f"{_smaller(model, baseline)}{ALIKE}."
+            return f"{ALIKE}{_smaller(model, baseline)}."
         return f"choose the simpler one, {name}, until {which} test rows show a difference."
 
     if difference.low == difference.high == 0:
@@ -55,7 +55,7 @@ def verdict(
 def _smaller(*both: Contestant[Metrics]) -> str:
     """Say which of two classifiers is smaller, or nothing if that is not known."""
     sizes = {each.name: each.size_bytes for each in both if each.size_bytes is not None}
-    return f"{min(sizes, key=lambda name: sizes[name])} is smaller; " if len({*sizes.values()}) == 2 else ""
+    return f", and {min(sizes, key=lambda name: sizes[name])} is smaller" if len({*sizes.values()}) == 2 else ""
 
 
 def is_clear(difference: Estimate, p: float | None = None) -> bool:
@@ -113,7 +113,7 @@ def where_worse(slices: Slices | None) -> str | None:
     if slices is None or not slices.significantly_worse:
         return None
     first, others = slices.listed[0], slices.significantly_worse - 1
-    more = f"; so {'is' if others == 1 else 'are'} {counted(others, 'other slice')}" if others else ""
+    more = f"; {counted(others, 'other slice is', 'other slices are')} worse too" if others else ""
     return (
         f"Worse than elsewhere: {slice_name(first)}, {share(first.accuracy.value)} of {counted(first.rows, 'text')} "
         f"right against {share(first.accuracy_of_rest)} of the others ({p_value(first.corrected_p)}, corrected for "

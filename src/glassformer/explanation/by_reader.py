@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 from glassformer.explanation.occluding import SHAPLEY_WORDS, leave_one_out, occlusion, shapley
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading, of_words
@@ -45,6 +45,12 @@ METHODS: Mapping[str, Method] = {
 }
 INSIDE = {"integrated-gradients", "gradient-x-input", "rollout"}
 """The methods that look into the transformer, which an exported model does not allow."""
+
+
+def check_method(method: str | None) -> None:
+    """Raise `UsageError` if there is no such method."""
+    if method not in (None, *METHODS):
+        raise UsageError(f"`method={brief_value(method)}`: no such method; choose from {', '.join(METHODS)}")
 
 
 @dataclass(frozen=True, kw_only=True)

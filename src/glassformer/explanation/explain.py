@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray
-from glassformer.errors import UsageError, brief_value
+from glassformer.errors import UsageError
 from glassformer.explanation.by_reader import (
     INSIDE,
     METHODS,
     ReaderShares,
+    check_method,
     default_method,
     shares_by_reader,
     total_of,
@@ -83,8 +84,7 @@ def explain(
             does not keep its training texts. An exported model only answers: it has no `heads`, `neighbours` and
             `nearest`.
     """
-    if method not in (None, *METHODS):
-        raise UsageError(f"`method={brief_value(method)}`: no such method; choose from {', '.join(METHODS)}")
+    check_method(method)
     trained = predictor.trained
     model, body = getattr(trained, "model", None), body_reader_of(trained)
     asked = [name for name, value in {"heads": heads, "neighbours": neighbours, "nearest": nearest}.items() if value]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from glassformer.data.arrays import Numbers
-from glassformer.labels.learning_curve import LearningCurve
+
+if TYPE_CHECKING:
+    from glassformer.labels.learning_curve import LearningCurve
 
 DOUBTFUL = "doubtful label"
 CONFLICT = "same text, other label"

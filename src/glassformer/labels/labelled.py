@@ -21,10 +21,10 @@ from glassformer.data.formats.delimited import CSV
 from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import compose_frame, composed
 from glassformer.data.known import KNOWN, is_there
-from glassformer.data.rows import batches_of, iterate_rows, with_columns
+from glassformer.data.rows import ROWS_PER_BATCH, cells_of, iterate_rows
 from glassformer.data.several_labels import joined_levels
 from glassformer.data.shards import files_of
-from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, first_rows, read_table, row_list, tidy_values
+from glassformer.data.table import Dropped, Table, first_rows, read_table, row_list, tidy_values
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
@@ -172,27 +172,10 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
         and column not in own.values()
         and not is_opaque(first.schema[column])
     }
-    cells = cells_of(path, chosen["row"], own | shared)
+    cells = cells_of(files_of(path), chosen["row"], own | shared)
     return chosen.join(cells, on="row", how="left", maintain_order="left").select(
         "row", *own, *(pl.lit("").alias(label) for label in labels), *chosen.columns[1:], *shared
     )
-
-
-def cells_of(path: Path, rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:
-    """Read some rows as strings.
-
-    Args:
-        columns: new name → name in the file.
-    """
-    parts, begun = [], 1
-    for batch in batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH):
-        numbers = pl.Series("row", range(begun, begun + batch.height), rows.dtype)
-        wanted = numbers.is_in(rows.implode())
-        part = with_columns(batch.filter(wanted), list(dict.fromkeys(columns.values())))
-        cells = part.select(pl.col(own).cast(pl.String).alias(name) for name, own in columns.items())
-        parts.append(cells.insert_column(0, numbers.filter(wanted)))
-        begun += batch.height
-    return pl.concat(parts)
 
 
 def is_labelled(filled_in: Path, table: Table) -> bool:

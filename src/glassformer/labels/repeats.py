@@ -13,8 +13,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from glassformer.data.arrays import Array
 from glassformer.data.inputs import without_columns
@@ -219,6 +217,9 @@ class Repeats:
 
 def _joined(numbers: Array, pairs: tuple[Array, Array]) -> Array:
     """Return the numbers of rows after joining some of them in pairs."""
+    from scipy import sparse  # a table may be refused before it is looked through
+    from scipy.sparse.csgraph import connected_components
+
     n = 1 + max(int(each.max(initial=0)) for each in (numbers, *pairs))
     graph = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=(n, n))
     return connected_components(graph, directed=False)[1][numbers]

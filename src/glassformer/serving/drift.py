@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from prometheus_client.core import GaugeMetricFamily
 from pydantic import BaseModel, Field
 
-from glassformer.evaluation.drift import FEWEST, Compared, compared
+from glassformer.evaluation.drift import FEWEST, UNSEEN, Compared, compared
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers, share_of
@@ -53,7 +53,7 @@ class Drift:
         followed = model.target.followed(recent, usual)
         unseen = [each["unseen_share"] for each in recent if each["unseen_share"] is not None]
         if unseen:
-            followed.append(Followed("unseen words and pairs", unseen, usual.unseen_share if usual else None))
+            followed.append(Followed(UNSEEN, unseen, usual.unseen_share if usual else None))
             unlike = [bool(each["unlike_training"]) for each in recent]
             usually = None if usual is None or usual.unlike_training is None else share_of(usual.unlike_training)
             followed.append(Followed("unlike the training data", unlike, usually))

@@ -15,11 +15,11 @@ from glassformer.data.column_kinds import kind_of
 from glassformer.data.columns import Wanted, find_columns
 from glassformer.data.known import KNOWN, check_source
 from glassformer.data.labels import how_to_order, in_order
-from glassformer.data.rows import batches_of
+from glassformer.data.rows import ROWS_PER_BATCH, batches_of
 from glassformer.data.several_labels import SEPARATORS, json_list
 from glassformer.data.shards import files_of
 from glassformer.data.sources import SourceConfig
-from glassformer.data.table import ROWS_PER_BATCH, tidy_values
+from glassformer.data.table import tidy_values
 from glassformer.errors import UsageError, quoted
 
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes

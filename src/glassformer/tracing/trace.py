@@ -85,6 +85,15 @@ class Trace:
         others = " and ".join(map(named_reader, self.asked))
         return f"This model answers by {others} alone: its transformer is traced, but plays no part in the answer."
 
+    @property
+    def answering(self) -> tuple[Matrix, ...]:
+        """The matrices without those of a transformer that plays no part in the answer."""
+        if TRANSFORMER in self.asked:
+            return self.matrices
+        names, weighted = [matrix.step.name for matrix in self], f"{TRANSFORMER}.weighted"
+        others = self.matrices[names.index("logits") + 1 :]
+        return tuple(each for each in others if weighted not in (each.step.name, *each.step.inputs))
+
     def __getitem__(self, name: str) -> FloatArray:
         """Return the values of a matrix by its name."""
         return next(matrix.values for matrix in self.matrices if matrix.step.name == name)

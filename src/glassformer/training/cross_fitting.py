@@ -67,11 +67,10 @@ class Promise(BaseModel, frozen=True, allow_inf_nan=False):
         return self.expected > GAIN
 
     def __str__(self) -> str:
-        gain, expected = max(0.0, self.gain), max(0.0, self.expected)
         return (
-            f"in epoch {self.epoch} of training {self.training}, the transformer raised the log "
-            f"likelihood of {counted(self.rows, 'held-out row')} by {gain:.2f}. For all rows "
-            f"that makes {expected:.2f}, and more than {GAIN} are needed"
+            f"by {counted(self.rows, 'held-out row')} (training {self.training}, epoch {self.epoch}), a transformer "
+            f"would raise the log likelihood of all rows by {max(0.0, self.expected):.2f}. Up to {GAIN}, that may be "
+            "chance"
         )
 
 
@@ -131,7 +130,7 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
                 last = last.model_copy(update={"seconds": seconds + sum(before for _, before in parts)})
                 if file is not None and prepared.processes.leads:
                     write_aside(file, last.model_dump_json())
-                observer.on_message(f"a transformer does not help, so cross-fitting ends here: {last}")
+                observer.on_message(f"cross-fitting ends early, without a transformer: {last}")
                 return Crossed(logits=None, seconds=last.seconds, broken=last)
             if work is not None and prepared.processes.leads:
                 keep_held_out(work, logits, seconds)

@@ -285,6 +285,13 @@ def helpful(
     return chosen, found
 
 
+def judged_by(rows: int, folds: int) -> str:
+    """Say by which rows the readers are measured."""
+    if folds > 1:
+        return f"all {rows:,} rows, each answered by readers that had not learned it"
+    return counted(rows, "held-out row")
+
+
 def _groups(table: Table) -> Array | None:
     frame = table.frame
     return frame["group"].rank("dense").to_numpy() if "group" in frame.columns else None

@@ -67,6 +67,7 @@ def train_model(
     on_prepared: Callable[[Prepared], None] | None = None,
     init: InitialWeights | None = None,
     minutes: float | None = None,
+    began: float | None = None,
     snapshots: Snapshots | None = None,
     keep_texts: bool = False,
     worded: Callable[[Any], Any] | None = None,
@@ -84,6 +85,7 @@ def train_model(
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
         minutes: the time for the whole run. The run then decides what it does: at most pre-training and the whole
             `recipe` (see `time_plan.py`).
+        began: when they began to count, by `time.perf_counter`. None means now.
         snapshots: takes snapshots of the transformer, and makes a time-lapse of them. With `out`, it is written into
             the model folder, and shows a few texts of the held-out rows.
         keep_texts: keep the training texts, so that those nearest to a text can be shown. Whoever has the model folder
@@ -101,7 +103,7 @@ def train_model(
         LostProcessError: another process ended too early; `out` can be resumed if it had begun to train.
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
-    observer, clock = observer or Silent(), time.perf_counter()
+    observer, clock = observer or Silent(), time.perf_counter() if began is None else began
     if not resume:  # a run that has begun keeps all that it needs of a body
         check_body_exists(recipe.model)
     work = None if out is None else out / CHECKPOINT_FOLDER

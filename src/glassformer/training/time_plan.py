@@ -42,6 +42,9 @@ FEWEST_PASSES, MOST_PASSES = 1.0, 25.0
 """How often pre-training reads its texts. The runs that docs/log.md describes lie between these bounds."""
 _PROBE = 0.01, 2.0, 10.0
 """The share of the time that is spent on measuring, and its bounds in seconds."""
+_END = 0.5
+"""The share of the seconds of fitting the other readers that a run takes after its last step, to measure the model on
+the held-out rows and to write it. It was a third to a half on tables of some thousand rows."""
 _FILE = "time-plan.json"
 _STILL = 1e-12  # a learning rate that cannot diverge
 _ROWS_TO_ANSWER = 200
@@ -122,16 +125,20 @@ def _made(prepared: Prepared, learned: LearnedReaders | None, folds: Sequence[Fo
     share, least, most = _PROBE
     probe = min(most, max(least, share * 60 * prepared.minutes))
     pace = measure_pace(prepared, folds, probe)
-    pretraining = None
-    (spare,) = prepared.processes.agree(60 * prepared.minutes - (time.perf_counter() - began) - pace.seconds())
+    pretraining, beside = None, None if learned is None else learned.seconds
+
+    def spent() -> float:
+        return time.perf_counter() - began + _END * (beside or 0.0)
+
+    (spare,) = prepared.processes.agree(60 * prepared.minutes - spent() - pace.seconds())
     if spare > 0 and own_tokens(prepared) >= FEWEST_TOKENS:
         pretraining = measure_pretraining(prepared, probe)
     return decide(
         Situation(
             minutes=prepared.minutes,
-            spent=time.perf_counter() - began,
+            spent=spent(),
             readers=() if learned is None else tuple(learned.fitted),
-            beside=None if learned is None else learned.seconds,
+            beside=beside,
             epochs=prepared.training.epochs,
             pace=pace,
             pretraining=pretraining,
@@ -144,7 +151,8 @@ class Situation:
     """What the decision depends on.
 
     Attributes:
-        beside: the seconds of fitting them. None if there are none.
+        spent: the seconds since the beginning of the run, and those of its end.
+        beside: the seconds of fitting the other readers. None if there are none.
         pretraining: None if the model cannot be pre-trained, or not in the time that is left.
     """
 
@@ -237,7 +245,7 @@ class Pace:
 
     Attributes:
         steps: the steps of each training of a transformer. Cross-fitting has several.
-        step: seconds of a step, with its share of the validation after the epoch.
+        step: seconds of a step, with its share of answering the held-out rows after the epoch.
         answering: seconds to answer the held-out rows in the end.
     """
 
@@ -302,10 +310,10 @@ def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> P
     validation = prepared.splits.validation
     held_out = sum(len(fold.held_out) for fold in folds) if validation is None else validation.frame.height
     answering = held_out * _seconds_per_answer(prepared)
-    steps_of_epoch = steps(np.arange(len(lengths)))
+    of_all, of_folds = steps(np.arange(len(lengths))), [steps(fold.learned) for fold in folds]
     return Pace(
-        steps=tuple(epochs * each for each in [steps_of_epoch, *(steps(fold.learned) for fold in folds)]),
-        step=clock.step + (0 if validation is None else answering / steps_of_epoch),
+        steps=tuple(epochs * each for each in [of_all, *of_folds]),
+        step=clock.step + answering / (sum(of_folds) or of_all),  # after each epoch too
         answering=answering,
     )
 

@@ -17,7 +17,6 @@ from glassformer.evaluation.intervals import wilson
 from glassformer.labels.findings import NONE
 from glassformer.readers.rules.saying import LabelSaying
 from glassformer.targets.labels.answers import LabelAnswers
-from glassformer.targets.labels.evaluation_levels import hierarchical
 from glassformer.targets.labels.held_out import KeptAnswers
 from glassformer.targets.labels.levels import Tree, path_of
 from glassformer.targets.labels.target import labels_of
@@ -122,6 +121,8 @@ class PathOfLevels(OneClass):
     def by_level(self, counts: Mapping[tuple[str, str], int]) -> str | None:
         if not counts:
             return None
+        from glassformer.targets.labels.evaluation_levels import hierarchical  # it imports scikit-learn
+
         cells = sorted({cell for pair in counts for cell in pair})
         tree, places = Tree.of(cells, self.levels), {cell: place for place, cell in enumerate(cells)}
         pairs = np.repeat([[places[cell] for cell in pair] for pair in counts], [*counts.values()], axis=0)

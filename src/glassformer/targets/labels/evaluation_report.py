@@ -86,8 +86,8 @@ def _of_the_surest(review: Review) -> str:
     if (found := surest.threshold) is None or found.error is None:
         return said
     return (
-        f"{said}; with the threshold of held-out rows (`automatic=0.9`), {found.coverage.value:.1%} are automatic, and "
-        f"{found.error.value:.1%} of these are wrong"
+        f"{said}. `automatic=0.9`, whose threshold comes from held-out rows, leaves {1 - found.coverage.value:.1%} to "
+        f"a person; of the others, {found.error.value:.1%} are wrong"
     )
 
 

@@ -74,8 +74,8 @@ def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
     if _AUTOMATIC not in errors or errors[_AUTOMATIC] > _MOST_LEFT * errors[1.0]:
         return None
     return NextStep(
-        text=f"Let a person see the least sure tenth of the answers: of the surest {_AUTOMATIC:.0%}, "
-        f"{share(errors[_AUTOMATIC])} are wrong, of all {share(errors[1.0])}.",
+        text=f"Let a person see the least sure tenth of the answers: {share(errors[_AUTOMATIC])} of "
+        f"the surest {_AUTOMATIC:.0%} are wrong, against {share(errors[1.0])} of all.",
         section="review",
         command=f"glassformer predict {shlex.quote(str(folder))} `file='new.csv'` `automatic={_AUTOMATIC:g}`",
     )
@@ -86,4 +86,4 @@ def _label_more(evaluation: LabelEvaluation, config: FolderConfig) -> NextStep |
     command, rows = labels_command(config), evaluation.data.training_rows or 0
     if command is None or rows < fewest_rows(len(evaluation.class_names)) or evaluation.metrics.accuracy.value == 1:
         return None
-    return NextStep(text="Find out what more labelled rows would bring to counting.", command=command)
+    return NextStep(text="Find out how much more labelled rows would improve counting.", command=command)

@@ -138,7 +138,7 @@ class OneLabel(Truth):
         )
 
     def measured(self, measure: float) -> str:
-        return decimals(measure)
+        return f"probability {decimals(measure)}"
 
     def checked(self, new: str, place: str, *, new_class: bool = False) -> str | None:
         return self.checked_name(new, place, new_class=new_class)

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.arrays import Array, BoolArray, FloatArray, gathered
-from glassformer.data.wording import counted
 from glassformer.labels.learning_curve import right_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
@@ -18,7 +17,7 @@ from glassformer.readers.joining import KNOWING, Joined, join, log_odds, open_ro
 from glassformer.readers.label_loss import label_loss
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
+from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, judged_by, weights_of
 
 _DEVIATION = 0.25  # of the log of the temperature of all readers together: their weights are fitted to the same rows
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance, or that alone can be shifted: it says almost nothing
@@ -81,10 +80,12 @@ def weigh_readers(
     given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
     shifts = _shifts(learned, weights, prior)
     shifted = learned.shifted(shifts)
+    answers_alone = sum(map(bool, weights.values())) == 1  # what it says alone is then the answer, with its shift
+    own = shifted if answers_alone else learned
     nothing = np.zeros_like(next(iter(held_out.values())))
     alone, logits = (
         {name: weight * scores.get(name, nothing) for name, weight in weights.items() if name not in given}
-        for scores in (held_out, held_out | shifted.held_out)
+        for scores in (held_out | own.held_out, held_out | shifted.held_out)
     )
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
 
@@ -100,12 +101,12 @@ def weigh_readers(
         else ReaderConfig(
             weight=weight,
             temperature=temperature(alone[name]),
-            shift=tuple((weight * shifts[name]).round(6).tolist()) if name in shifts else (),
+            shift=tuple((weight * shifts[name]).round(6).tolist()) if name in shifts and not answers_alone else (),
         )
         for name, weight in weights.items()
     }
     together = together if learned.fixed is None else together + whole * learned.fixed
-    asked = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
+    asked = own.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
     right, by_all = {name: right_rows(each, labels) for name, each in asked.items()}, right_rows(together, labels)
     figures = _figures(learned, right, by_all)
     figures["gain_in_nats"] = None if transformer is None else gained
@@ -204,9 +205,7 @@ def _nats(learned: LearnedReaders, without: Joined, with_it: Joined) -> float:
 
 def readers_in_words(readers: Readers, figures: dict[str, Any]) -> str:
     """Say which reader answers, by the held-out rows."""
-    rows = counted(figures["held_out_rows"], "held-out row")
-    if figures["folds"] > 1:
-        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
+    rows = judged_by(figures["held_out_rows"], figures["folds"])
     return f"readers: accuracy on {rows}: {each_alone(readers, figures)}"
 
 

@@ -43,7 +43,7 @@ from glassformer.training import preparation
 from glassformer.training.loop import Observer
 from glassformer.training.objectives import check_one_label
 from glassformer.training.preparation import Prepared, check_head, rules_of
-from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
+from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, judged_by
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Ended, finished_model
 
@@ -187,11 +187,8 @@ def finish(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     metrics = _held_out_metrics(run, held_out, rows)
     trained = _on_base(finished_model(run, target=target, readers=readers, metrics=metrics), target.base)
     if held_out is not None and not prepared.record:  # of a student, these are the numbers of its teacher
-        rows_in_words = counted(held_out.rows, "held-out row")
-        if held_out.folds > 1:
-            rows_in_words = f"all {held_out.rows:,} rows, each answered without having been learned"
         said = readers_in_words(held_out, trained.config.weights)
-        run.trainer.observer.on_message(f"readers: R² on {rows_in_words}: {said}")
+        run.trainer.observer.on_message(f"readers: R² on {judged_by(held_out.rows, held_out.folds)}: {said}")
     return trained, rows
 
 
