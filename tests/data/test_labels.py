@@ -156,3 +156,12 @@ def test_labels_are_encoded_part_by_part(monkeypatch: pytest.MonkeyPatch) -> Non
     other = table_of(list("aaxayxa"))
     with pytest.raises(UsageError, match=r"the label 'x' \(rows 3 and 6\) was not seen in training, nor 1 other label"):
         names.encode(other)
+
+
+@pytest.mark.parametrize("at_once", [2, 200])
+def test_labels_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(labels_module, "_ROWS_AT_ONCE", at_once)
+    one = labels_module.label_counts(table_of(["b", "a", "b", "c", "a", "b", "d"]))
+    assert one.rows() == [("b", 3, 1), ("a", 2, 2), ("c", 1, 4), ("d", 1, 7)]
+    several = labels_module.label_counts(table_of([["y"], ["x", "y"], [], ["x", "y"]]))
+    assert several.rows() == [("y", 3, 1), ("x", 2, 2)]

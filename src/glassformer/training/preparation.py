@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from glassformer.data.arrays import Array, FloatArray, IntArray
-from glassformer.data.labels import LabelSet
+from glassformer.data.labels import LabelSet, label_counts
 from glassformer.data.sources import Sources
 from glassformer.data.splits import REPLAYED, Splits
 from glassformer.data.store import TokenStore
@@ -127,10 +127,8 @@ class Prepared:
     @property
     def in_words(self) -> str:
         """What is learned, and how often."""
-        train = self.splits.train
-        labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
-        counts = labels.drop_nulls().value_counts(sort=True).rows()
-        shown = listed([f"{label!r} {count:,}" for label, count in counts], _LABELS_SHOWN)
+        counts = label_counts(self.splits.train).rows()
+        shown = listed([f"{label!r} {count:,}" for label, count, _ in counts], _LABELS_SHOWN)
         return f"{counted(len(counts), 'label')}: {shown}"
 
     def going_on(self, **changes: Any) -> Prepared:

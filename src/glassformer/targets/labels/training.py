@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from glassformer.data.labels import unlike_labels
+from glassformer.data.labels import label_counts, unlike_labels
 from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -27,7 +27,7 @@ def warn(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
     accuracy = figures.get("accuracy", trained.metrics["best"].get("validation_accuracy"))
     if accuracy is None or held_out.multilabel:
         return
-    frequent = splits.train.frame["label"].value_counts(sort=True)["label"][0]
+    frequent = label_counts(splits.train)["label"][0]
     share = float((held_out.frame["label"] == frequent).mean() or 0)
     if accuracy < share + 1e-6:  # the accuracy is a rounded mean
         kind = "cross-validated" if splits.validation is None else "validation"
