@@ -21,7 +21,7 @@ from glassformer.readers.counting.ngrams import words_of
 NEAR = 0.7
 """The least similarity of texts that are nearly the same."""
 _RUN = 5  # characters
-_BANDS, _HASHES = 24, 4  # of each band: a pair of similarity .7 is found with probability .998, one of .8 with .99999
+_BANDS, _HASHES = 24, 4  # of each band: a pair of similarity .7 is found with probability .9986, one of .8 with .99999
 _CHARACTERS_AT_ONCE = 100_000
 _MOST_TO_PAIR, _NEXT_OF_MANY = 50, 10
 """All texts of a band that agree are paired, up to so many; of more, each is paired with the next few."""
