@@ -75,6 +75,18 @@ def test_a_line_of_new_figures_is_rarer_than_one_of_the_next_epoch() -> None:
         ACTIVITY._since -= 10_000
         ACTIVITY._silent_since -= 30
         wait_for("60% of the recipe", shown)
+        for table in (r"C:\a.csv", r"C:\b.csv"):
+            doing(f"reading {table}")
+            wait_for(table, shown)
+
+
+def test_the_desk_shows_new_figures_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "stops_with_parent", lambda: True)
+    with redirect_stderr(io.StringIO()) as shown, ACTIVITY.running("epoch 1/2, 10%: loss 0.9"):
+        ACTIVITY._since -= 10_000
+        wait_for("10%", shown)
+        doing("epoch 1/2, 20%: loss 0.8")
+        wait_for("20%", shown)
 
 
 def test_one_clock_counts_all_that_a_command_does() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
+from glassformer.training.processes import ALONE, Processes
 from tests.bodies import SMALL
 from tests.cli.terminal import glassformer, misused
 from tests.running import TwoProcesses
@@ -127,10 +128,30 @@ def test_misuse_is_said_once_and_ends_both(table: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+STARTED = {"LOCAL_RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": 29500}
+
+
+def test_a_table_that_one_machine_lacks_is_refused_after_all_have_joined(
+    table: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before that, only the first process speaks."""
+    for name, value in {**STARTED, "RANK": 1}.items():
+        monkeypatch.setenv(name, str(value))
+    joined: list[str] = []
+
+    def join(device: str) -> tuple[Processes, str]:
+        joined.append(device)
+        return ALONE, device
+
+    monkeypatch.setattr("glassformer.cli.train.join", join)
+    monkeypatch.setattr("glassformer.cli.torchrun.time.sleep", lambda _: None)
+    outcome = glassformer("train", table, "--label", "none", "--out", tmp_path / "out", "--device", "cpu")
+    assert (outcome.code, joined) == (2, ["cpu"])
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_other_commands_are_refused_by_the_first_process(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": 29500}
-    for name, value in started.items():
+    for name, value in {**STARTED, "RANK": rank}.items():
         monkeypatch.setenv(name, str(value))
     waited: list[float] = []
     monkeypatch.setattr("glassformer.cli.torchrun.time.sleep", waited.append)

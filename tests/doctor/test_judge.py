@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from glassformer.data.store import TokenStore
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding
-from glassformer.doctor.judge import check_initial_loss, check_signals
+from glassformer.doctor.judge import _shares, check_initial_loss, check_signals
 from glassformer.doctor.signals import measure_signals
 from glassformer.layers.feedforward import FeedForward
 from glassformer.models.build import build_model
@@ -216,6 +216,15 @@ def test_steps_are_judged_by_their_share_of_the_weights(ratio: float, level: str
     moved = tuple(own.model_copy(update={"update_ratio": ratio}) for own in signals.gradients)
     findings = by_check(check_signals(dataclasses.replace(signals, gradients=moved)))
     assert findings["step size after 20 steps"].level == level
+
+
+@pytest.mark.parametrize(
+    ("most", "said"), [(0.0, "none"), (1e-4, "less than 0.1%"), (0.02, "at most 2%"), (0.5, "50%")]
+)
+def test_a_small_share_is_said_once(most: float, said: str) -> None:
+    about: dict[str, Any] = {"found": "of {place}", "advice": "", "worst": "problem", "line": 0.1}
+    place = "any layer" if most <= about["line"] else "b"
+    assert _shares("a check", [("a", 0.0), ("b", most)], **about).found == f"{said} of {place}"
 
 
 def test_a_run_into_not_a_number_is_named() -> None:

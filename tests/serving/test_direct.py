@@ -1,8 +1,11 @@
 """`/predict` is read and answered directly. FastAPI's own way is the reference."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from fastapi import Request
+from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
 
 from glassformer.serving import text_routes
@@ -63,3 +66,37 @@ def test_fastapi_describes_the_route_as_before(both: tuple[TestClient, TestClien
     assert direct == plain
     assert both[0].get("/predict").status_code == 405
     assert both[0].post("/predict", json={"text": TEXT}).headers["content-type"] == JSON
+
+
+@pytest.mark.parametrize(("error", "answered"), [
+    (PermissionError("of a file"), (418, "of a file")),
+    (KeyError("a bug"), (500, '{"reason":"a bug of glassformer: KeyError; the terminal of the server shows more"}')),
+])  # fmt: skip
+def test_the_handlers_of_the_application_answer_errors(
+    error: Exception, answered: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The desk has some for a full disk. Others are bugs, which the server shows in its terminal."""
+
+    async def handler(_: Request, error: Exception) -> PlainTextResponse:
+        return PlainTextResponse(str(error), 418)
+
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(text_routes, "named", broken)
+    app = create_app(served())
+    app.add_exception_handler(OSError, handler)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        found = client.post("/predict", json={"text": TEXT})
+    assert (found.status_code, found.text) == answered
+
+
+def test_an_older_fastapi_builds_its_middleware_by_names() -> None:
+    """As 0.115 does."""
+    app = create_app(served())
+    built: Any = app.router
+    for each in reversed(app.user_middleware):
+        make: Any = each.cls
+        built = make(app=built, **each.kwargs)
+    with TestClient(built) as client:
+        assert client.post("/predict", json={"text": TEXT}).status_code == 200

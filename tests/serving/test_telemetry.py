@@ -1,5 +1,6 @@
 """Spans and metrics of OpenTelemetry, which hold no text."""
 
+import os
 import socket
 import sys
 import threading
@@ -141,6 +142,25 @@ def test_a_collector_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.
     for sending in set(threading.enumerate()) - before:
         sending.join(30)  # it tries again at random times, which no other test may see
         assert not sending.is_alive()
+
+
+@pytest.mark.parametrize(("variable", "given", "name"), [
+    ("OTEL_SERVICE_NAME", "reviews", "reviews"), ("OTEL_RESOURCE_ATTRIBUTES", "service.name=reviews", "reviews"),
+    ("OTEL_RESOURCE_ATTRIBUTES", "team=words", "glassformer"),
+])  # fmt: skip
+def test_the_server_has_a_name_and_changes_no_variable(
+    variable: str, given: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("TRACES", "METRICS"):
+        monkeypatch.setenv(f"OTEL_{kind}_EXPORTER", "none")
+    monkeypatch.setenv(variable, given)
+    before = dict(os.environ)
+    made = telemetry.Telemetry.from_environment()
+    for provider in made._providers:
+        about = getattr(provider, "resource", None) or provider._sdk_config.resource
+        assert about.attributes["service.name"] == name
+        assert "telemetry.sdk.name" in about.attributes
+    assert dict(os.environ) == before
 
 
 def test_nothing_is_sent_if_a_variable_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 In a terminal, a line is drawn again every second. It disappears when there is a message or a result. Elsewhere, as in a
 pipe or a log file, a new line is written after five seconds of silence if something else is done now, such as the next
-epoch. Otherwise only the figures have changed. The longer the command has run, the rarer such a line is.
+epoch. Otherwise only the figures have changed. The longer the command has run, the rarer such a line is; not for the
+desk, which shows the last one.
 """
 
 import os
@@ -14,12 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from glassformer.data.stopping import stops_with_parent
 from glassformer.data.wording import duration
 
 _REDRAWN_AFTER = 1.0  # seconds, in a terminal
 _SAID_AFTER = 4.0  # seconds of silence, elsewhere; it is checked every second, so that a silence ends within five
 _AGAIN_AFTER = 30.0  # seconds at most, if only the figures have changed; half of the time that was taken, before that
-_FIGURES = re.compile(r"\d+%|[,:].*", re.DOTALL)  # in `epoch 3/4, 44%: loss 0.536`
+_FIGURES = re.compile(r"\d+%|[,:] .*", re.DOTALL)  # in `epoch 3/4, 44%: loss 0.536`
 _ERASE = "\r\x1b[K"
 
 
@@ -100,7 +102,7 @@ class Activity:
 
     def _patience(self, now: float) -> float:
         """Return after how many seconds of silence a line is written."""
-        if _FIGURES.sub("", self._what) != self._said:
+        if _FIGURES.sub("", self._what) != self._said or stops_with_parent():
             return _SAID_AFTER
         return min(_AGAIN_AFTER, max(_SAID_AFTER, (now - self._since) / 2))
 

@@ -28,7 +28,7 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import costs_given, rules_file, table, tables
-from glassformer.cli.torchrun import join, leads
+from glassformer.cli.torchrun import is_one_of_several, join, leads
 from glassformer.data.wording import counted, duration
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.targets.parts import folder_of
@@ -159,8 +159,9 @@ def train(
     context.with_resource(mapping_in(out))
     if add is None:
         check_named(data, replay)
-    alone = add is None and init is None
-    source = reading.source(data or "", test) if alone else None  # before PyTorch is loaded: the table may be refused
+    # Before PyTorch is loaded: the table may be refused. Of several processes, any can say so after they have joined.
+    early = add is None and init is None and not is_one_of_several()
+    source = reading.source(data or "", test) if early else None
     processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe

@@ -15,6 +15,7 @@ STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 WITH_STDIN = "GLASSFORMER_STOPS_WITH_STDIN"
 """The environment variable by which a program asks one that it starts to stop with it."""
+_PARENT = "parent"  # the thread that waits for its end
 
 
 class StoppedBySignal(KeyboardInterrupt):
@@ -42,7 +43,12 @@ def stop_with_parent() -> None:
     It holds the other end of a pipe and sends nothing. The system closes the pipe even if that program is killed.
     """
     if os.environ.pop(WITH_STDIN, None):  # what this one starts in turn has an input of its own
-        threading.Thread(target=_stop_at_end_of_input, name="parent", daemon=True).start()
+        threading.Thread(target=_stop_at_end_of_input, name=_PARENT, daemon=True).start()
+
+
+def stops_with_parent() -> bool:
+    """Whether the program that started this one, such as the desk, asked for that."""
+    return any(each.name == _PARENT for each in threading.enumerate())
 
 
 def _stop_at_end_of_input() -> None:

@@ -122,7 +122,9 @@ def _shares(
     ranked = sorted(shares, key=lambda place: -place[1])
     most = ranked[0][1]
     if most <= line:
-        share = "none" if not most else said if (said := percent(most)).startswith("less") else f"at most {said}"
+        share = percent(most) if most else "none"
+        if share[0].isdigit():
+            share = f"at most {share}"
         return Finding(check=check, level="good", found=f"{share} {found.format(place='any layer')}")
     others = [f"{name} {percent(other)}" for name, other in ranked[1:] if other > line]
     also = f"; also {listed(others, _NAMED)}" if others else ""

@@ -13,14 +13,12 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from glassformer.errors import GlassformerError
-
 UNREADABLE = "There was an error parsing the body"  # fastapi's words for bytes that are not UTF-8, or nested too deep
 Endpoint = Callable[[Request, Any], Awaitable[dict[str, Any]]]
 
 
-def answer_directly(app: FastAPI, endpoint: Endpoint, *, asked: type[BaseModel], answered: type[BaseModel]) -> None:
-    """Answer a route of `app` before all that FastAPI does after the middleware. It still describes the route.
+def answer_directly(api: FastAPI, endpoint: Endpoint, *, asked: type[BaseModel], answered: type[BaseModel]) -> None:
+    """Answer a route of `api` before all that FastAPI does after the middleware. It still describes the route.
 
     Searching for the route, for dependencies, forms and streams takes as long as all else that the event loop does for
     a request.
@@ -30,30 +28,32 @@ def answer_directly(app: FastAPI, endpoint: Endpoint, *, asked: type[BaseModel],
         asked: the body of a request.
         answered: the body of an answer. What `endpoint` leaves out is left out.
     """
-    (route,) = (each for each in app.routes if isinstance(each, APIRoute) and each.endpoint is endpoint)
+    (route,) = (each for each in api.routes if isinstance(each, APIRoute) and each.endpoint is endpoint)
 
     async def response(request: Request) -> Response:
         try:
             found = await endpoint(request, _checked(asked, await _document(request)))
             content = answered.model_validate(found).model_dump_json(exclude_unset=True)
-        except (RequestValidationError, HTTPException, GlassformerError) as error:
-            kind = next(kind for kind in type(error).__mro__ if kind in app.exception_handlers)
-            refuse: Any = app.exception_handlers[kind]
+        except Exception as error:
+            kind = next(kind for kind in type(error).__mro__ if kind in {*api.exception_handlers, Exception})
+            if kind is Exception:
+                raise
+            refuse: Any = api.exception_handlers[kind]
             return await refuse(request, error)
         return Response(content, media_type="application/json")
 
-    def before(others: ASGIApp) -> ASGIApp:
+    def before(app: ASGIApp) -> ASGIApp:  # an older FastAPI gives it by this name
         async def direct(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http" and (scope["path"], scope["method"]) == (route.path, "POST"):
                 scope["route"] = route  # by which the request is counted
                 answer = await response(Request(scope, receive, send))
                 await answer(scope, receive, send)
             else:
-                await others(scope, receive, send)
+                await app(scope, receive, send)
 
         return direct
 
-    app.user_middleware.append(Middleware(before))  # the last one, which is the nearest to the routes
+    api.user_middleware.append(Middleware(before))  # the last one, which is the nearest to the routes
 
 
 async def _document(request: Request) -> Any:

@@ -13,6 +13,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.propagate import extract
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
@@ -48,13 +49,12 @@ class Telemetry:
         Raises:
             UsageError: a variable names an exporter that is not installed.
         """
-        os.environ.setdefault("OTEL_SERVICE_NAME", "glassformer")
-        spans, metrics = _exporter("traces"), _exporter("metrics")
-        traces = TracerProvider(shutdown_on_exit=False)  # `stop` does
+        spans, metrics, about = _exporter("traces"), _exporter("metrics"), _resource()
+        traces = TracerProvider(resource=about, shutdown_on_exit=False)  # `stop` does
         if spans is not None:
             traces.add_span_processor(BatchSpanProcessor(spans))
         readers = [] if metrics is None else [PeriodicExportingMetricReader(metrics)]
-        return cls(traces, MeterProvider(readers, shutdown_on_exit=False))
+        return cls(traces, MeterProvider(readers, about, shutdown_on_exit=False))
 
     def stop(self) -> None:
         """Send the rest. A collector that does not answer is waited for at most `_SECONDS_TO_STOP` seconds."""
@@ -102,6 +102,13 @@ class Telemetry:
         self._batch_requests.record(len(batch.answers), model)
         self._batch_texts.record(texts, model)
         self._batch_seconds.record(batch.seconds, model)
+
+
+def _resource() -> Resource:
+    """Return what the variables say of this server. Its name is glassformer if they do not say another one."""
+    found = Resource.create()
+    unnamed = str(found.attributes[SERVICE_NAME]).startswith("unknown_service")
+    return found.merge(Resource({SERVICE_NAME: "glassformer"})) if unnamed else found
 
 
 def _exporter(kind: str) -> Any:
