@@ -128,14 +128,14 @@ def explain(
 
     check_method(method)
     predictor = load_answering(model, device=run.device)
+    if predictor.trained.config.transformer_is_silent:
+        _note_silent(predictor.trained.config.asked_in_words, method=method, heads=heads)
     if table is not None:
         explain_file(predictor, table, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
         if given == "-":
             given = "\n".join(lines_of(sys.stdin.buffer, "standard input", on_note=say_note))
         _explain_text(predictor, given or "", html, json=run.json, method=method, **asked)
-    if predictor.trained.config.transformer_is_silent:  # after what may be refused
-        _note_silent(predictor.trained.config.asked_in_words, method=method, heads=heads)
 
 
 def _note_silent(readers: str, *, method: str | None, heads: bool) -> None:

@@ -80,7 +80,8 @@ def weigh_readers(
     given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
     shifts = _shifts(learned, weights, prior)
     shifted = learned.shifted(shifts)
-    answers_alone = sum(map(bool, weights.values())) == 1  # what it says alone is then the answer, with its shift
+    # What the only reader says alone is the answer, with its shift.
+    answers_alone = not given and sum(map(bool, weights.values())) == 1
     own = shifted if answers_alone else learned
     nothing = np.zeros_like(next(iter(held_out.values())))
     alone, logits = (
