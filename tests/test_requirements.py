@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,20 @@ def test_a_file_holds_each_package_in_a_version_that_is_asked_for(extra: str) ->
         version = (core | locked(extra)).get(canonicalize_name(required.name))
         assert version, f"{required}: not in requirements/{extra}.txt; run `make lock`"
         assert version in required.specifier, f"{required}: requirements/{extra}.txt has {version}; run `make lock`"
+
+
+@pytest.mark.parametrize("extra", ["core", *EXTRAS])
+def test_a_file_holds_what_its_packages_need(extra: str) -> None:
+    """With hashes, pip takes nothing else. What a package needs is known only if it is installed."""
+    held = locked("core") | locked("torch") | locked(extra)
+    for name in locked(extra):
+        try:
+            needed = of_pypi(requires(name) or [])
+        except PackageNotFoundError:
+            continue
+        for each in needed:
+            if each.marker is None or each.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(each.name) in held, f"requirements/{extra}.txt: {name} needs {each}"
 
 
 def test_every_file_has_one_version_of_a_package() -> None:
