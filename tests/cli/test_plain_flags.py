@@ -111,10 +111,10 @@ def test_a_setting_given_twice_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (("train", __file__, "--out", "m", "--set", "training.lr=1"), "training.learning_rate"),
-        (("train", __file__, "--out", "m", "--set", "lr=1"), "training.learning_rate"),
-        (("train", __file__, "--out", "m", "--set", "model.hidden_size=64"), "model.d_model"),
-        (("train", __file__, "--out", "m", "--set", "training.dropout=0.1"), "model.dropout"),
+        (("train", "polarity", "--out", "m", "--set", "training.lr=1"), "training.learning_rate"),
+        (("train", "polarity", "--out", "m", "--set", "lr=1"), "training.learning_rate"),
+        (("train", "polarity", "--out", "m", "--set", "model.hidden_size=64"), "model.d_model"),
+        (("train", "polarity", "--out", "m", "--set", "training.dropout=0.1"), "model.dropout"),
         (("pretrain", __file__, "--out", "m", "--set", "training.bs=4"), "training.batch_size"),
         (("align", "sft", ".", __file__, "--out", "n", "--set", "training.lr=1"), "training.learning_rate"),
         (("train", "t.csv", "--out", "m", "--epoch", "3"), "--epochs"),

@@ -123,7 +123,7 @@ def test_of_three_readers_those_that_are_not_asked_are_named(others: dict[str, s
     found = duel(rows(0, 160), rows(0, 120), None, **others)
     said = found.reader_verdict or ""
     assert said.startswith("The body decides here: it gives .780 alone, and with counting .800 (")
-    assert said.endswith(f". {unused} not used: no held-out rows showed a gain.")
+    assert said.endswith(f". {unused} not used: no held-out rows showed a sure gain.")
     assert [each.name for each in found.readers] == ["counting alone", "the body alone"]
 
 

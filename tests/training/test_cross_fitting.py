@@ -66,12 +66,12 @@ def test_a_transformer_that_does_not_help_is_not_trained_on_all_rows(tmp_path: P
     assert (promise["training"], promise["epoch"], promise["rows"]) == (1, 2, 15)
     assert promise["expected"] == pytest.approx(4 * promise["gain"])
     assert memory.messages[-2] == (
-        "cross-fitting ends early, without a transformer: by 15 held-out rows (training 1, epoch 2), a transformer "
-        f"would raise the log likelihood of all rows by {max(0, promise['expected']):.2f}. Up to 3.32, that may be "
-        "chance"
+        "cross-fitting ends early, without a transformer: on 15 held-out rows (training 1, epoch 2), its gain is too "
+        f"small to be sure of. For all rows, it makes {max(0, promise['expected']):.2f} in log likelihood, and up to "
+        "3.32 may be chance"
     )
     assert (
-        "A transformer did not help on the first held-out rows, so the model answers by counting alone"
+        "A transformer showed no sure gain on the first held-out rows, so the model answers by counting alone"
         in memory.messages[-1]
     )
     counting = train_model(ROWS, chosen(epochs=0))
@@ -82,7 +82,7 @@ def test_a_transformer_that_does_not_help_is_not_trained_on_all_rows(tmp_path: P
         torch.equal(weights, counting.model.state_dict()[name]) for name, weights in kept.model.state_dict().items()
     )
     card = model_card(kept)
-    assert "a transformer did not help on the first held-out rows" in card
+    assert "a transformer showed no sure gain on the first held-out rows" in card
     assert "which is not asked and was not trained, has" in card
 
 
@@ -161,4 +161,4 @@ def test_the_promise_of_all_rows_is_the_gain_that_decides_the_weight() -> None:
 
 def test_a_loss_is_not_called_a_gain() -> None:
     said = str(Promise(training=1, epoch=2, rows=15, gain=-0.21, expected=-0.84))
-    assert "would raise the log likelihood of all rows by 0.00. Up to" in said
+    assert "For all rows, it makes 0.00 in log likelihood" in said

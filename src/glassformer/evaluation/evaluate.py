@@ -119,7 +119,7 @@ def which_reader_decides(
     sentence = _of_several(asked, model, alone, comparisons)
     sentence += next(filter(None, (why_not_clear(each.difference, each.p) for each in comparisons)), "")
     unused = f"{capital(' and '.join(silent))} {'is' if len(silent) == 1 else 'are'} not used"
-    return f"{sentence} {unused}: no held-out rows showed a gain." if silent else sentence
+    return f"{sentence} {unused}: no held-out rows showed a sure gain." if silent else sentence
 
 
 def _of_several(

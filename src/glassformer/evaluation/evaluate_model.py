@@ -180,9 +180,9 @@ def measure_model(
         notes.append(seen)
     else:
         learned, overlap = learnable(seen, table, trained)
-        drift = _drift(predictor, learned, table)
         too_good = next((note for note in overlap if note.endswith(TOO_GOOD)), None)
-        notes += [*overlap, *([drift.sentence] if drift.moved or drift.words_moved else [])]
+        drift = None if too_good else _drift(predictor, learned, table)
+        notes += [*overlap, *([drift.sentence] if drift and (drift.moved or drift.words_moved) else [])]
         baselines = _run_baselines(learned, config, texts, say) if with_baselines else []
     names = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     rows = part.answered(predictor, table, truth, scores, columns=columns)

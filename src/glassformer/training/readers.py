@@ -38,7 +38,7 @@ GAIN = 3.32
 """The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,
 halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
 per text, the labels count as independent."""
-TOO_LITTLE = "A transformer did not help on the first held-out rows"
+TOO_LITTLE = "A transformer showed no sure gain on the first held-out rows"
 _WITHOUT_DOUBT = ("counting", "body", "encoder", "rules")
 J = TypeVar("J")
 

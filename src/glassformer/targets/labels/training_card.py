@@ -6,6 +6,7 @@ from glassformer.data.wording import counted
 from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
+from glassformer.training.readers import TOO_LITTLE
 
 KIND, COLUMN = "text classifier", "label"
 LIMITS = """\
@@ -41,7 +42,7 @@ def readers(trained: TrainedModel) -> list[str]:
         return []
     why = "the held-out rows do not show that the transformer helps"
     if readers["transformer_accuracy"] is None:
-        why = "a transformer did not help on the first held-out rows"
+        why = f"{TOO_LITTLE[0].lower()}{TOO_LITTLE[1:]}"
         if "promise" not in readers:
             why = "no transformer was trained"
     if config.answers_by_counting:
