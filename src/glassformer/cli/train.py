@@ -107,6 +107,33 @@ class _Kept:
     ] = None
 
 
+_Minutes = Annotated[
+    float | None,
+    typer.Option(
+        metavar="<number>",
+        help="Time for the whole run, which then does what fits: no transformer, fewer steps, the recipe, or "
+        "pre-training too.",
+    ),
+]
+_Costs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="<costs>",
+        callback=costs_given,
+        help="What wrong answers cost: spam=10 for a missed spam, review=0.3 for asking a person, or a table with "
+        "the columns truth, answer and cost. May be repeated. Other mistakes cost 1.",
+    ),
+]
+_Rules = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<file>",
+        callback=rules_file,
+        help='Rules that decide or weigh, one on each line: "a phrase" -> label, or /a pattern/ -> label always.',
+    ),
+]
+
+
 def train(
     context: typer.Context,
     data: LabelledTable = None,
@@ -115,35 +142,13 @@ def train(
     reading: Reading,
     test: Test = None,
     held_out: HeldOut,
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            metavar="<number>",
-            help="Time for the whole run, which then does what fits: no transformer, fewer steps, the recipe, or "
-            "pre-training too.",
-        ),
-    ] = None,
-    costs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="<costs>",
-            callback=costs_given,
-            help="What wrong answers cost: spam=10 for a missed spam, review=0.3 for asking a person, or a table with "
-            "the columns truth, answer and cost. May be repeated. Other mistakes cost 1.",
-        ),
-    ] = None,
+    minutes: _Minutes = None,
+    costs: _Costs = None,
     init: Init = None,
     add: Add = None,
     replay: Replay = None,
     reads: _WithoutLabels,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<file>",
-            callback=rules_file,
-            help='Rules that decide or weigh, one on each line: "a phrase" -> label, or /a pattern/ -> label always.',
-        ),
-    ] = None,
+    rules: _Rules = None,
     recipe: FromRecipe,
     tuned: Tuned,
     kept: _Kept,
