@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -97,6 +98,17 @@ _MOST_IN_MEMORY = 16 << 20  # bytes
 def blocks(rows: Array) -> list[Array]:
     """Cut rows into blocks, so that a step needs the memory of one of them. There is one block at least."""
     return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
+
+
+def parts_of(rows: int) -> list[slice]:
+    """Cut so many rows into parts, as `blocks` does. They are no copies."""
+    starts = np.linspace(0, rows, max(1, -(-rows // _ROWS_AT_ONCE)) + 1).astype(int).tolist()
+    return [slice(*part) for part in pairwise(starts)]
+
+
+def numbers_from(first: int, last: int, work: Path | None) -> IntArray:
+    """Return the whole numbers from `first` to before `last` (see `Gathered`)."""
+    return gathered((np.arange(first + part.start, first + part.stop) for part in parts_of(last - first)), work)
 
 
 def gathered(parts: Iterable[Array], work: Path | None) -> Array:

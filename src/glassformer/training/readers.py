@@ -13,7 +13,7 @@ import polars as pl
 import torch
 from pydantic import BaseModel, PositiveFloat
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import Array, FloatArray, numbers_from
 from glassformer.data.json_files import as_record, read_json
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
@@ -212,7 +212,9 @@ def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[li
     train, groups = prepared.splits.train, _groups(prepared.splits.train)
     if prepared.splits.validation is not None:
         cut = train.frame.height
-        return [Fold(learned=np.arange(cut), held_out=np.arange(cut, len(labels)))], groups
+        work = prepared.work
+        learned, held_out = numbers_from(0, cut, work), numbers_from(cut, len(labels), work)
+        return [Fold(learned=learned, held_out=held_out)], groups
     same = text_keys(train.frame["text"]).rank("dense").to_numpy()
     if groups is None and repeats_few(same):
         observer.on_message(
@@ -300,8 +302,9 @@ def _groups(table: Table) -> Array | None:
 def weights_of(table: Table) -> FloatArray:
     """Return the weight of each row, (rows,)."""
     frame = table.frame
-    weights = frame["weight"].to_numpy() if "weight" in frame.columns else np.ones(frame.height)
-    return weights.astype(np.float32)
+    if "weight" not in frame.columns:
+        return np.ones(frame.height, np.float32)
+    return frame["weight"].to_numpy().astype(np.float32)
 
 
 def _kept(work: Path, name: str, shape: tuple[int, int]) -> FittedReader | None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from glassformer.data import arrays
 from glassformer.data.arrays import FloatArray
 from glassformer.readers.counting import regression
 from glassformer.readers.counting.regression import log_count_ratios, softmax_regression
@@ -41,6 +42,22 @@ def test_smaller_problems_give_the_same_weights(
     for found, expected in zip(fitted(by_texts, least_alone), plain, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-3)
     assert np.abs(plain[0]).max() > 0.3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_of_large_tables_are_fitted_part_by_part(n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    values = sparse.csr_matrix(sparse.random_array((50, 30), density=0.2, rng=draw, dtype=np.float32))
+    labels, weights = 2 * draw.integers(0, n_classes, 50), draw.uniform(0, 2, 50).astype(np.float32)
+    given: dict[str, Any] = {"strength": 4.0, "row_weights": weights, "n_classes": 6}
+    plain = softmax_regression(values, labels, **given)
+    monkeypatch.setattr(regression, "_LARGE", 0)
+    monkeypatch.setattr(regression, "_fitted", None)
+    for rows_at_once in (7, 50):
+        monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", rows_at_once)
+        for found, expected in zip(softmax_regression(values, labels, **given), plain, strict=True):
+            np.testing.assert_allclose(found, expected, atol=2e-4)
+    assert np.abs(plain[0]).max() > 1
 
 
 def test_few_texts_with_many_ngrams_are_fitted_by_texts() -> None:

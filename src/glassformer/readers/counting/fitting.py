@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import sparse
 
-from glassformer.data.arrays import Array, FloatArray, blocks
+from glassformer.data.arrays import Array, FloatArray, blocks, gathered, numbers_from
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
 from glassformer.readers.counting.problem import (
     FEWEST_TEXTS,
@@ -98,7 +98,7 @@ def fit_counting(
     plans = [(each, *problem.plan(ways, each, thinned, leading)) for each in tried]
     plan = min(plans, key=lambda each: each[1] + (_DOUBT if each[0] > min(tried) else 0))[2]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
-    reader = problem.fit(plan, np.arange(len(texts))).reader(_settings(counting, plan))
+    reader = problem.fit(plan, numbers_from(0, len(texts), work)).reader(_settings(counting, plan))
     return FittedReader(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
@@ -244,24 +244,24 @@ class _Problem(Problem):
 
     def _targets(self, rows: Rows) -> Array:
         """Return for each output whether a row is of its class: (rows, outputs)."""
-        parts = [self._one_hot(block)[:, -self.outputs :] > 0 for block in blocks(rows)]  # of two classes the second
-        return np.concatenate(parts)
+        outputs = slice(-self.outputs, None)  # of two classes the second
+        return gathered((self._one_hot(block)[:, outputs] > 0 for block in blocks(rows)), self.work)
 
     def _with_fit(self, model: Model, choice: _Choice, rows: Rows) -> Model:
         """Return the model with the weights of another way of counting."""
         if choice.way == "tfidf":
             return model.with_tfidf(*self._regression(model.values(rows), choice, rows), weight=choice.weight)
         present = self.present(self.counts[0], rows, model.kept[0])
-        ratios = log_count_ratios(present, self._targets(rows), self.row_weights[rows])
+        ratios = log_count_ratios(present, self._targets(rows), self._of_rows(self.row_weights, rows))
         weights, bias = self._regression(present, choice, rows, ratios)
         return replace(model, presence=(weights * choice.weight,), bias=model.bias + choice.weight * bias)
 
     def _regression(
         self, values: sparse.csr_matrix, choice: _Choice, rows: Rows, ratios: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        weights = self.row_weights[rows]
+        weights = self._of_rows(self.row_weights, rows)
         if ratios is None and self.labels.ndim == 1 and self.outputs > 1:
-            labels, n_classes = self.labels[rows], self.n_classes
+            labels, n_classes = self._of_rows(self.labels, rows), self.n_classes
             return softmax_regression(
                 values, labels, strength=choice.strength, row_weights=weights, n_classes=n_classes
             )
@@ -274,6 +274,9 @@ class _Problem(Problem):
             positive_weights=self.positive_weights,
             work=self.work,
         )
+
+    def _of_rows(self, values: Array, rows: Rows) -> Array:
+        return gathered((values[block] for block in blocks(rows)), self.work)
 
 
 def _settings(counting: Counting, plan: _Plan) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from glassformer.data.arrays import Array, FloatArray, Gathered, blocks
+from glassformer.data.arrays import Array, FloatArray, Gathered, blocks, gathered, parts_of
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
 
@@ -19,14 +19,26 @@ def joined_rows(parts: Iterable[sparse.csr_matrix], work: Path | None = None) ->
     Args:
         work: the folder that keeps a large matrix. None: memory does.
     """
-    values, columns, counts = Gathered(work), Gathered(work), []
+    values, columns, ends, before = Gathered(work), Gathered(work), Gathered(work), 0
+    ends.add(np.zeros(1, np.int64))
     for part in parts:
         values.add(part.data)
         columns.add(part.indices)
-        counts.append(np.diff(part.indptr))
-        width = part.shape[1]
-    ends = np.cumsum(np.concatenate([[0], *counts]))
-    return sparse.csr_matrix((values.whole(), columns.whole(), ends), shape=(len(ends) - 1, width))
+        ends.add(before + part.indptr[1:].astype(np.int64))
+        before, width = before + part.nnz, part.shape[1]
+    inside, bounds = columns.whole(), ends.whole()
+    if before <= np.iinfo(inside.dtype).max:  # SciPy takes both as they lie if they have one type
+        bounds = gathered((bounds[part].astype(inside.dtype) for part in parts_of(len(bounds))), work)
+    return sparse.csr_matrix((values.whole(), inside, bounds), shape=(len(bounds) - 1, width))
+
+
+def rows_of(values: sparse.csr_matrix, part: slice) -> sparse.csr_matrix:
+    """Return some rows. `values[part]` would copy them."""
+    ends = values.indptr[part.start : part.stop + 1]
+    inside = slice(ends[0], ends[-1])
+    return sparse.csr_matrix(
+        (values.data[inside], values.indices[inside], ends - ends[0]), shape=(len(ends) - 1, values.shape[1])
+    )
 
 
 def texts_with(matrix: sparse.csr_matrix, rows: Array) -> Array:

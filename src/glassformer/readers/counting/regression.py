@@ -1,4 +1,4 @@
-"""Logistic regression on sparse values, by scikit-learn, with the cases that it leaves open."""
+"""Logistic regression on sparse values, by scikit-learn or SciPy, with the cases that they leave open."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from glassformer.data.arrays import Array, FloatArray, blocks
-from glassformer.readers.counting.matrices import joined_rows
+from glassformer.data.arrays import Array, FloatArray, parts_of
+from glassformer.readers.counting.matrices import joined_rows, rows_of
 
 _ITERATIONS = 200  # of a regression
 _NEARLY_0 = 1e-9  # of the mean square of a text's values: added to each, so that texts may be the same
 _SMALL = 2_000  # rows: of larger tables a smaller problem is not looked for
+_LARGE = 200_000  # rows: of larger tables scikit-learn takes some 50 bytes a row
 _MANY_ALONE = 0.5  # of the n-grams, from which on it is worth while to put those of one text together
 _TOLERANCE = 3e-4  # of a regression: with 1e-3, fits to long texts stopped long before the best weights
 
@@ -48,11 +51,11 @@ def regression_per_output(
             continue
         scale = np.ones(values.shape[1], np.float32) if ratios is None else ratios[:, output]
         positive = 1.0 if positive_weights is None else positive_weights[output]
-        weigh = row_weights * np.where(target, positive, 1.0)
+        weigh = row_weights if positive == 1 else row_weights * np.where(target, positive, 1).astype(np.float32)
         if ratios is None:
             columns, intercepts = _fit(values, target, strength, weigh)
         else:
-            scaled = (values[block] @ sparse.diags_array(scale) for block in blocks(np.arange(len(target))))
+            scaled = (rows_of(values, part) @ sparse.diags_array(scale) for part in parts_of(len(target)))
             columns, intercepts = _fit(joined_rows(scaled, work), target, strength, weigh)
         weights[:, output], bias[output] = columns[0] * scale, float(intercepts[0])
     return weights, bias
@@ -88,6 +91,8 @@ def _fit(values: sparse.csr_matrix, target: Array, strength: float, weigh: Float
     N-grams of a single text have weights in proportion to their values, so one column for each text stands in for them.
     """
     values = sparse.csr_matrix(values)
+    if len(target) > _LARGE:
+        return _fitted_by_parts(values, target, strength, weigh)
     if len(target) > _SMALL:
         return _fitted(values, target, strength, weigh)
     alone = np.bincount(values.indices, minlength=values.shape[1]) == 1
@@ -129,6 +134,37 @@ def _fitted(values: sparse.csr_matrix, target: Array, strength: float, weigh: Fl
     return (values.T @ solve_triangular(known, model.coef_.T, trans="T", lower=True)).T, model.intercept_
 
 
+def _fitted_by_parts(
+    values: sparse.csr_matrix, target: Array, strength: float, weigh: FloatArray
+) -> tuple[Array, Array]:
+    """Return what `_fitted` does, by the same optimizer and loss. No array holds a number for each row."""
+    classes = np.unique(target)
+    outputs = 1 if len(classes) == 2 else len(classes)
+    total = weigh.sum(dtype=np.float64)
+    penalty = 1 / (strength * total)
+
+    def penalised(flat: Array) -> tuple[float, Array]:
+        weights, bias = np.split(flat.reshape(-1, outputs), [-1])
+        loss, gradient = penalty * np.square(weights).sum() / 2, np.append(penalty * weights, 0 * bias, axis=0)
+        known = weights.astype(values.dtype)
+        for part in parts_of(len(target)):
+            scores = rows_of(values, part) @ known + bias
+            if outputs == 1:  # the score of the first class is 0
+                scores = np.append(np.zeros_like(scores), scores, axis=1)
+            logs = scores - logsumexp(scores, axis=1, keepdims=True)
+            right, of_rows = np.searchsorted(classes, target[part])[:, None], weigh[part, None] / total
+            loss -= float((np.take_along_axis(logs, right, 1) * of_rows).sum(dtype=np.float64))
+            slopes = ((np.exp(logs) - (right == np.arange(len(classes)))) * of_rows)[:, -outputs:]
+            gradient[:-1] += rows_of(values, part).T @ slopes.astype(values.dtype)
+            gradient[-1] += slopes.sum(axis=0, dtype=np.float64)
+        return loss, gradient.reshape(-1)
+
+    options = {"maxiter": _ITERATIONS, "gtol": _TOLERANCE, "maxls": 50, "ftol": 64 * np.finfo(float).eps}  # as there
+    start = np.zeros((values.shape[1] + 1) * outputs)
+    found = minimize(penalised, start, jac=True, method="L-BFGS-B", options=options).x.reshape(-1, outputs)
+    return found[:-1].T, found[-1]
+
+
 def _fits_faster_by_texts(values: sparse.csr_matrix, n_classes: int) -> bool:
     """Whether products of texts are made, and regressed on, in less than half the time of a regression on n-grams.
 
@@ -154,6 +190,8 @@ def log_count_ratios(present: sparse.csr_matrix, targets: Array, row_weights: Fl
 
     p adds 1 to the number of texts of the output's class that hold the n-gram, q to that of the other texts.
     """
-    inside = np.asarray(present.T @ (targets * row_weights[:, None])) + 1
-    outside = np.asarray(present.T @ (~targets * row_weights[:, None])) + 1
+    inside = outside = np.ones((present.shape[1], targets.shape[1]), np.float32)
+    for part in parts_of(len(targets)):
+        with_ngram, weigh = rows_of(present, part).T, row_weights[part, None]
+        inside, outside = inside + with_ngram @ (targets[part] * weigh), outside + with_ngram @ (~targets[part] * weigh)
     return np.log((inside / inside.sum(axis=0)) / (outside / outside.sum(axis=0))).astype(np.float32)

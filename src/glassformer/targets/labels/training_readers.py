@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.data.arrays import Array, BoolArray, FloatArray, gathered
+from glassformer.data.arrays import Array, BoolArray, FloatArray, gathered, parts_of
 from glassformer.labels.learning_curve import right_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
@@ -28,9 +28,11 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
     names, tables = prepared.labels, prepared.splits.tables
     labels = gathered(map(names.encode, tables), prepared.work)
     class_weights = prepared.class_weights.numpy()
-    weights = np.concatenate([weights_of(table) for table in tables])
-    row_weights = weights if names.multilabel else weights * class_weights[labels]
-    row_weights = row_weights / row_weights.mean()  # their scale would change how strongly counting is regularised
+    weights, parts = gathered(map(weights_of, tables), prepared.work), parts_of(len(labels))
+    if not names.multilabel:
+        weights = gathered((weights[part] * class_weights[labels[part]] for part in parts), prepared.work)
+    mean = weights.mean()  # their scale would change how strongly counting is regularised
+    row_weights = gathered((weights[part] / mean for part in parts), prepared.work)
 
     def fit(texts: pl.Series, folds: Sequence[Fold], groups: Array | None, beside_body: bool) -> FittedReader:
         model = prepared.recipe.model
