@@ -57,7 +57,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert " more, in" not in said.out
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
-    assert "Estimate: at most about " in said.out
+    assert "Estimate: about " in said.out
     assert "which is rarer" not in said.err
     assert f"{findings}: {len(lines)} findings. Fill in the column new_label" in said.out
     assert f"then: glassformer labels {table} --apply {findings}" in said.err

@@ -9,6 +9,13 @@ from typing import Any
 from glassformer.errors import UsageError
 from glassformer.training.setting_names import nearest
 
+_OF_NUMBERS = {
+    f"Input should be a valid {kind}, unable to parse string as {what}": f"write a {ours}"
+    for kind, what, ours in (
+        ("number", "a number", "number with a point, as in 1.5"),
+        ("integer", "an integer", "whole number, as in 3"),
+    )
+}
 _TAKE_TEXTS = {"explain", "generate", "predict", "trace"}
 
 
@@ -20,8 +27,10 @@ def add_hint(error: Exception) -> None:
         _suggest_option(error)
     elif getattr(error, "option_name", None) == "--next" and "requires" in getattr(error, "message", ""):
         error.message = "--next: give a number and a table, as in --next 50 more.csv"  # type: ignore[attr-defined]
-    elif "valid number" in getattr(error, "message", ""):
-        error.message += ". Write decimals with a point, as in 1.5"  # type: ignore[attr-defined]
+    else:
+        for theirs, ours in _OF_NUMBERS.items():
+            if getattr(error, "message", "") == theirs:
+                error.message = ours  # type: ignore[attr-defined]
 
 
 def _begins_a_text(error: Any) -> bool:

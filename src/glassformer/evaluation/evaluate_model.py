@@ -199,6 +199,9 @@ def measure_model(
         notes=notes,
         command=command,
     )
+    if too_good:
+        none = {"verdict": "No verdict: some of these rows were learned.", "reader_verdict": None}
+        found = found.model_copy(update={"duel": found.duel.model_copy(update=none)})
     return found.model_copy(update={"drift": drift, "too_good": too_good}), rows
 
 

@@ -86,4 +86,4 @@ def _label_more(evaluation: LabelEvaluation, config: FolderConfig) -> NextStep |
     command, rows = labels_command(config), evaluation.data.training_rows or 0
     if command is None or rows < fewest_rows(len(evaluation.class_names)) or evaluation.metrics.accuracy.value == 1:
         return None
-    return NextStep(text="Find out how much more labelled rows would improve counting.", command=command)
+    return NextStep(text="Estimate how far more labelled rows would improve counting.", command=command)
