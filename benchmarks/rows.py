@@ -160,7 +160,7 @@ def run_phases(path: str) -> list[dict[str, Any]]:
         return result
 
     phase("import", lambda: import_module("glassformer.training.run"))
-    from glassformer.data.mapped import mapping_in
+    from glassformer.data.arrays import mapping_in
     from glassformer.data.sources import SourceConfig, read_sources
     from glassformer.targets.labels.training_readers import lessons_of
     from glassformer.training.loop import Silent

@@ -15,8 +15,8 @@ import pytest
 
 from glassformer.data import arrays
 from glassformer.data import mapped as module
-from glassformer.data.arrays import blocks, gathered
-from glassformer.data.mapped import filtered, mapped, mapping_in
+from glassformer.data.arrays import blocks, gathered, mapping_in
+from glassformer.data.mapped import filtered, mapped
 from glassformer.errors import GlassformerError
 
 ROWS = 5_000
@@ -125,8 +125,9 @@ def test_a_column_with_more_bytes_than_views_can_say_stays_in_memory(
 def test_a_program_may_end_with_frames() -> None:
     lines = (
         "import polars as pl, tempfile, pathlib, glassformer.data.mapped as module",
+        "from glassformer.data.arrays import mapping_in",
         "module._BYTES_AT_ONCE = 100",
-        "with module.mapping_in(pathlib.Path(tempfile.gettempdir())):",
+        "with mapping_in(pathlib.Path(tempfile.gettempdir())):",
         "    frame = module.mapped([pl.DataFrame({'text': ['a text of some words'] * 20})] * 3)",
         "print(len(frame), len(module._HELD))",
         "del module",

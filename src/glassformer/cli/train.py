@@ -156,7 +156,7 @@ def train(
 ) -> None:
     """Train a model on a table of texts with labels or numbers."""
     began = time.perf_counter()
-    from glassformer.data.mapped import mapping_in
+    from glassformer.data.arrays import mapping_in
     from glassformer.training.out_folder import prepare_out
 
     if leads():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -14,6 +16,8 @@ from safetensors.numpy import load_file
 
 from glassformer.data.files import writing_in
 from glassformer.errors import GlassformerError
+
+_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -89,6 +93,30 @@ def as_weights(arrays: Mapping[str, Array], path: Path) -> dict[str, FloatArray]
     if odd := [name for name, array in found.items() if not np.isfinite(array).all()]:
         raise GlassformerError(f"{path}: {odd[0]} holds NaN or infinite weights; the file is damaged")
     return found
+
+
+@contextmanager
+def mapping_in(folder: Path) -> Iterator[None]:
+    """Meanwhile, large frames and arrays lie in files of this folder, or of the first one above it that exists.
+
+    The files have no names: they are gone with them, also if the process is killed. If nothing can be written
+    there, memory holds all: whoever writes more there says why.
+    """
+    there: Path | None = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError:
+        there = None
+    before = _FOLDER.set(there)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(before)
+
+
+def mapping_folder() -> Path | None:
+    """Return the folder of `mapping_in`. None: memory holds all."""
+    return _FOLDER.get()
 
 
 _ROWS_AT_ONCE = 20_000

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glassformer.data.arrays import gathered
+from glassformer.data.arrays import gathered, mapping_folder
 from glassformer.data.column_kinds import is_near_unique, kind_of
-from glassformer.data.mapped import mapping_folder
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
 from glassformer.data.wording import counted, in_option, listed

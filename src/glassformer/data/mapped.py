@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -18,42 +16,17 @@ from typing import IO, Any
 import numpy as np
 import polars as pl
 
-from glassformer.data.arrays import Array, IntArray
+from glassformer.data.arrays import Array, IntArray, mapping_folder
 from glassformer.data.files import writing_in
 
-_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
 _BYTES_AT_ONCE = 16 << 20
 _ALIGNED = 64
 _WITHIN = 12  # bytes of a string that its view has room for
 _MOST_BYTES = 2**31 - 1  # of the strings of one part, as 32 bits say where each lies
 
 
-@contextmanager
-def mapping_in(folder: Path) -> Iterator[None]:
-    """Meanwhile, large frames lie in files of this folder, or of the first one above it that exists.
-
-    The files have no names: they are gone with the frames, also if the process is killed. If nothing can be written
-    there, memory holds all: whoever writes more there says why.
-    """
-    there: Path | None = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
-    try:
-        tempfile.TemporaryFile(dir=there).close()
-    except OSError:
-        there = None
-    before = _FOLDER.set(there)
-    try:
-        yield
-    finally:
-        _FOLDER.reset(before)
-
-
-def mapping_folder() -> Path | None:
-    """Return the folder of `mapping_in`. None: memory holds all."""
-    return _FOLDER.get()
-
-
 def mapped(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return the rows of all parts as one frame. A large one lies in a file (see `mapping_in`)."""
+    """Return the rows of all parts as one frame. A large one lies in a file (see `arrays.mapping_in`)."""
     waiting, size, folder, file = list[pl.DataFrame](), 0, mapping_folder(), None
     for part in parts:
         waiting.append(part)
@@ -70,7 +43,7 @@ def mapped(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def filtered(frame: pl.DataFrame, rows: pl.Series) -> pl.DataFrame:
-    """Return the rows where this mask is True. Those of a large frame lie in a file (see `mapping_in`)."""
+    """Return the rows where this mask is True. Those of a large frame lie in a file (see `arrays.mapping_in`)."""
     parts = int(frame.estimated_size()) // _BYTES_AT_ONCE
     if mapping_folder() is None or not parts:
         return frame.filter(rows)

@@ -7,13 +7,12 @@ system decides how much of the file stays in memory.
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from glassformer.data.arrays import Array, IntArray
+from glassformer.data.arrays import Array, Gathered, IntArray, gathered, mapping_folder, parts_of
 from glassformer.data.checksums import sha256_of
 from glassformer.data.files import write_aside
 from glassformer.data.tokenizers import TextTokenizer, batched
@@ -38,7 +37,8 @@ class TokenStore:
 
     @property
     def lengths(self) -> IntArray:
-        return np.diff(self.offsets)
+        parts = (np.diff(self.offsets[part.start : part.stop + 1]) for part in parts_of(len(self)))
+        return gathered(parts, mapping_folder())
 
     @classmethod
     def in_memory(cls, rows: list[IntArray]) -> TokenStore:
@@ -53,13 +53,15 @@ class TokenStore:
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)  # a link would be followed, and what it names overwritten
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
-        ends = array("q", [0])
+        ends, last = Gathered(mapping_folder()), np.zeros(1, np.int64)
+        ends.add(last)
         with (folder / "tokens.bin").open("wb") as file:
             for batch in batched(texts, _TEXTS_PER_WRITE):
                 rows = tokenizer.encode(batch)
                 np.concatenate(rows).astype(dtype).tofile(file)  # each call writes to the disk
-                ends.extend(ends[-1] + np.cumsum(list(map(len, rows))))
-        np.save(folder / "offsets.npy", np.frombuffer(ends, np.int64))
+                last = last[-1] + np.cumsum(list(map(len, rows)))
+                ends.add(last)
+        np.save(folder / "offsets.npy", ends.whole())
         # This file is written last: a store without it is incomplete.
         described = {"dtype": np.dtype(dtype).name, "sha256": sha256_of([folder / name for name in _FILES])}
         write_aside(folder / STORE_FILE, json.dumps(described))
@@ -106,6 +108,10 @@ def _offsets(file: Path) -> IntArray:
         offsets: IntArray = np.asarray(np.load(file, mmap_mode="r"))  # `memmap` itself takes long for each index
     except EOFError as error:
         raise ValueError(f"{file} is empty") from error
-    if offsets.dtype != np.int64 or offsets.ndim != 1 or not len(offsets) or offsets[0] or (np.diff(offsets) < 0).any():
+    if offsets.dtype != np.int64 or offsets.ndim != 1 or not len(offsets) or offsets[0] or _falls(offsets):
         raise ValueError(f"{file} holds no positions in ascending order")
     return offsets
+
+
+def _falls(offsets: IntArray) -> bool:
+    return any((np.diff(offsets[part.start : part.stop + 1]) < 0).any() for part in parts_of(len(offsets) - 1))

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.alike import shared_values
-from glassformer.data.arrays import blocks, gathered
+from glassformer.data.arrays import blocks, gathered, mapping_folder
 from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.json_files import parsed
-from glassformer.data.mapped import filtered, mapped, mapping_folder
+from glassformer.data.mapped import filtered, mapped
 from glassformer.data.rows import ROWS_PER_BATCH, batches_of, with_columns
 from glassformer.data.several_labels import check_levels, joined_levels, json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of

@@ -6,8 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from glassformer.data.arrays import FloatArray, Gathered
-from glassformer.data.mapped import mapping_folder
+from glassformer.data.arrays import FloatArray, Gathered, mapping_folder
 from glassformer.data.table import Table
 from glassformer.readers.counting.corpus import Corpus, distinct, marked
 from glassformer.readers.counting.ngrams import END, START
