@@ -128,9 +128,9 @@ def blocks(rows: Array) -> list[Array]:
     return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
 
 
-def parts_of(rows: int) -> list[slice]:
-    """Cut so many rows into parts, as `blocks` does. They are no copies."""
-    starts = np.linspace(0, rows, max(1, -(-rows // _ROWS_AT_ONCE)) + 1).astype(int).tolist()
+def parts_of(rows: int, at_once: int = _ROWS_AT_ONCE) -> list[slice]:
+    """Cut so many rows into parts of equal size, one at least. They are no copies, unlike `blocks`."""
+    starts = np.linspace(0, rows, max(1, -(-rows // at_once)) + 1).astype(int).tolist()
     return [slice(*part) for part in pairwise(starts)]
 
 

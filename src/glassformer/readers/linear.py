@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from glassformer.data.arrays import Array, FloatArray, IntArray, blocks, gathered
+from glassformer.data.arrays import Array, FloatArray, IntArray, blocks, gathered, numbers_from, parts_of
 from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -20,6 +20,7 @@ _LIKELY, _DEVIATION = 0.03, 1.3  # of C, and of its logarithm, before any row is
 _MANY_OUTPUTS = 20  # beyond, the first fold alone chooses
 _SCALES = np.geomspace(0.25, 16, 13)  # of scores: whoever joins readers scales them too
 _LEAST_SCALE = 0.005  # of texts whose words are hardly known: their means differ by noise. Of others it is .01 to .05
+_ROWS_AT_ONCE = 200_000  # of which there are scores at once
 _STEPS, _TOLERANCE = 100, 1e-5  # of the optimizer
 
 
@@ -64,7 +65,7 @@ def fit_head(
     held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))
     strength = _chosen(held_out, lambda strength: np.concatenate([answers(number, strength) for number in trials]))
     scores = np.concatenate([answers(number, strength) for number in range(len(folds))])
-    return _fitted(vectors, np.arange(len(vectors)), rows, strength, work), scores
+    return _fitted(vectors, numbers_from(0, len(vectors), work), rows, strength, work), scores
 
 
 def losses_at_best(held_out: Rows, scores: FloatArray) -> FloatArray:
@@ -98,18 +99,20 @@ def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float, 
     squares = sum(float(np.square(vectors[block] - centre).sum(dtype=np.float64)) for block in parts)
     scale = np.float32(max((squares / (size * vectors.shape[1])) ** 0.5, _LEAST_SCALE))
     known = gathered(((vectors[block] - centre) / scale for block in parts), work)
-    truth, weigh = torch.from_numpy(rows.truth[chosen]), torch.from_numpy(rows.weights[chosen])
+    truth, weigh = (gathered((of_rows[block] for block in parts), work) for of_rows in (rows.truth, rows.weights))
     shape = (known.shape[1] + 1, rows.width)  # the bias comes last
 
     def penalised(flat: Array) -> tuple[float, Array]:
         weights, bias = np.split(flat.reshape(shape).astype(np.float32), [-1])
-        scores = torch.from_numpy(known @ weights + bias).requires_grad_()
-        loss = weigh @ rows.loss(scores, truth)
-        slopes = torch.autograd.grad(loss, scores)[0].numpy()
-        total = loss.item() + float(np.square(weights).sum()) / (2 * strength)
-        gradient = np.concatenate(
-            [known.T @ slopes + weights / np.float32(strength), slopes.sum(axis=0, keepdims=True)]
-        )
+        total, slope, slope_of_bias = 0.0, np.zeros_like(weights), np.zeros_like(bias)
+        for part in parts_of(len(truth), _ROWS_AT_ONCE):
+            scores = torch.from_numpy(known[part] @ weights + bias).requires_grad_()
+            loss = torch.from_numpy(weigh[part]) @ rows.loss(scores, torch.from_numpy(truth[part]))
+            slopes = torch.autograd.grad(loss, scores)[0].numpy()
+            total += loss.item()
+            slope, slope_of_bias = slope + known[part].T @ slopes, slope_of_bias + slopes.sum(axis=0, keepdims=True)
+        total += float(np.square(weights).sum()) / (2 * strength)
+        gradient = np.concatenate([slope + weights / np.float32(strength), slope_of_bias])
         return total / len(truth), gradient.astype(np.float64).reshape(-1) / len(truth)
 
     options = {"maxiter": _STEPS, "gtol": _TOLERANCE}

@@ -67,10 +67,10 @@ def _with_names(
     longer = replace(
         rows,
         texts=(),  # their means stand for them
-        truth=np.concatenate([rows.truth, truth]),
-        weights=np.concatenate([rows.weights, np.ones(len(told), np.float32)]),
+        truth=gathered([*blocks(rows.truth), truth], work),
+        weights=gathered([*blocks(rows.weights), np.ones(len(told), np.float32)], work),
     )
-    cut = [Fold(learned=np.concatenate([fold.learned, more]), held_out=fold.held_out) for fold in folds]
+    cut = [Fold(learned=gathered([*blocks(fold.learned), more], work), held_out=fold.held_out) for fold in folds]
     return gathered([*blocks(known), vectors[told] * (usual / lengths[told])[:, None]], work), longer, cut
 
 

@@ -147,7 +147,7 @@ def _fitted_by_parts(
         weights, bias = np.split(flat.reshape(-1, outputs), [-1])
         loss, gradient = penalty * np.square(weights).sum() / 2, np.append(penalty * weights, 0 * bias, axis=0)
         known = weights.astype(values.dtype)
-        for part in parts_of(len(target)):
+        for part in parts_of(len(target), _LARGE):
             scores = rows_of(values, part) @ known + bias
             if outputs == 1:  # the score of the first class is 0
                 scores = np.append(np.zeros_like(scores), scores, axis=1)
