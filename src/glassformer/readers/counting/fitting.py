@@ -231,10 +231,12 @@ class _Problem(Problem):
 
     def relevance(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> Array:
         """Return χ²: in how many texts of each class n-grams occur, and how many chance would expect."""
-        observed = np.zeros((len(columns), self.n_classes), np.float32)
+        observed, of_class = np.zeros((len(columns), self.n_classes), np.float32), np.zeros(self.n_classes)
         for block in blocks(rows):
-            observed += presence_of(counts.matrix[block][:, columns]).T @ self._one_hot(block)
-        expected = texts[columns][:, None] * self._one_hot(rows).mean(axis=0)
+            classes = self._one_hot(block)
+            observed += presence_of(counts.matrix[block][:, columns]).T @ classes
+            of_class += classes.sum(axis=0)
+        expected = texts[columns][:, None] * (of_class / len(rows)).astype(np.float32)
         return ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
 
     def _one_hot(self, rows: Rows) -> Array:
