@@ -1,4 +1,4 @@
-"""What does a large table cost? Seconds and memory of each phase of `glassformer train`, from 1,000 rows to ten million.
+"""What does a large table cost? Seconds and memory of each phase of `train`, from 1,000 rows to ten million.
 
     python -m benchmarks.rows
 
