@@ -21,6 +21,7 @@ from glassformer.errors import UsageError, quoted
 
 REPLAYED = "replayed"
 """A column of truth values: whether the transformer learns a row. The counting reader learns all of them."""
+_MANY_VALUES = 100_000
 _UNNAMED = " "  # what the group of a row without one begins with: values of a column of groups are stripped
 
 
@@ -228,6 +229,8 @@ def _strata(labels: pl.Series, *, fewest: int) -> np.ndarray:
 def _numbers(values: pl.Series) -> np.ndarray:
     """Number the distinct values in the order of code points. A number takes less memory than a string."""
     distinct = values.unique().sort()
+    if len(distinct) > _MANY_VALUES:  # an Enum takes some hundred bytes for each
+        return (values.rank("dense") - 1).cast(pl.Int32).to_numpy()
     return values.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).to_numpy()
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -138,6 +137,9 @@ def _fitted_by_parts(
     values: sparse.csr_matrix, target: Array, strength: float, weigh: FloatArray
 ) -> tuple[Array, Array]:
     """Return what `_fitted` does, by the same optimizer and loss. No array holds a number for each row."""
+    import torch
+    from torch.nn import functional
+
     classes = np.unique(target)
     outputs = 1 if len(classes) == 2 else len(classes)
     total = weigh.sum(dtype=np.float64)
@@ -148,14 +150,17 @@ def _fitted_by_parts(
         loss, gradient = penalty * np.square(weights).sum() / 2, np.append(penalty * weights, 0 * bias, axis=0)
         known = weights.astype(values.dtype)
         for part in parts_of(len(target), _LARGE):
-            scores = rows_of(values, part) @ known + bias
-            if outputs == 1:  # the score of the first class is 0
-                scores = np.append(np.zeros_like(scores), scores, axis=1)
-            logs = scores - logsumexp(scores, axis=1, keepdims=True)
-            right, of_rows = np.searchsorted(classes, target[part])[:, None], weigh[part, None] / total
-            loss -= float((np.take_along_axis(logs, right, 1) * of_rows).sum(dtype=np.float64))
-            slopes = ((np.exp(logs) - (right == np.arange(len(classes)))) * of_rows)[:, -outputs:]
-            gradient[:-1] += rows_of(values, part).T @ slopes.astype(values.dtype)
+            scores = torch.from_numpy(rows_of(values, part) @ known + bias.astype(values.dtype)).requires_grad_()
+            truth = torch.from_numpy(np.searchsorted(classes, target[part]))
+            of_rows = torch.from_numpy(weigh[part] / np.float32(total))
+            if outputs == 1:
+                losses = functional.binary_cross_entropy_with_logits(scores[:, 0], truth.float(), reduction="none")
+            else:
+                losses = functional.cross_entropy(scores, truth, reduction="none")
+            of_part = of_rows @ losses
+            slopes = torch.autograd.grad(of_part, scores)[0].numpy()
+            loss += of_part.item()
+            gradient[:-1] += rows_of(values, part).T @ slopes
             gradient[-1] += slopes.sum(axis=0, dtype=np.float64)
         return loss, gradient.reshape(-1)
 

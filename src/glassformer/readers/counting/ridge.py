@@ -117,7 +117,9 @@ class _Problem(Problem):
         values = model.values(rows)
         weights, bias = np.zeros(values.shape[1], np.float32), self.targets[rows].mean()
         if len(weights):  # otherwise no n-gram is in two texts
-            fitted = Ridge(alpha=strength, solver="sparse_cg", tol=_PRECISION).fit(values, self.targets[rows])
+            fitted = Ridge(alpha=strength, solver="sparse_cg", tol=_PRECISION, copy_X=False).fit(
+                values, self.targets[rows]
+            )
             weights, bias = fitted.coef_.astype(np.float32), fitted.intercept_
         return model.with_tfidf(weights[:, None], np.array([bias], np.float32))
 
