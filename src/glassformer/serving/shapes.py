@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from glassformer.data.encodings import half_of_pair
+from glassformer.errors import brief
 
 Label = str | int | float | bool
 
@@ -51,8 +52,7 @@ class BodyOfRequest(BaseModel):
     def _check_keys(cls, body: Any) -> Any:
         unknown = [key for key in body if key not in cls.model_fields] if isinstance(body, dict) else []
         if unknown:
-            key = str(unknown[0]).encode(errors="backslashreplace").decode()  # JSON can spell half of a surrogate pair
-            reason = f"`{key}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
+            reason = f"`{brief(str(unknown[0]))}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
             raise PydanticCustomError("unknown_key", "{reason}", {"reason": reason})
         return body
 

@@ -13,14 +13,13 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from glassformer.data.inputs import shown
 from glassformer.data.parts import MARK, file_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
-from glassformer.serving.service import CLOSED, REFUSALS, Service, client_of
+from glassformer.serving.service import REFUSALS, Service, client_of
 from glassformer.serving.tables import (
     ROWS_AT_ONCE,
     ROWS_SHOWN,
@@ -70,8 +69,6 @@ def add_tables(app: FastAPI, service: Service) -> None:
         arriving[client] += 1
         try:
             content = await request.body()  # before the lock: it may take a minute to arrive, or never do
-        except ClientDisconnect as error:
-            raise RefusedError(CLOSED, "the connection was closed") from error
         finally:
             arriving[client] -= 1
             if not arriving[client]:
