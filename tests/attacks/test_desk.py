@@ -213,3 +213,19 @@ def test_a_tampered_project_is_opened_or_refused(name: str, tmp_path: Path, monk
     if outcome.code:
         answered(outcome, str(opened.folder))
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("arguments", [
+    ("--project", "desk", "--export", "loop"),
+    ("loop", "--project", "desk", "--no-open"),
+    ("loop/t.csv", "--project", "desk", "--no-open"),
+])  # fmt: skip
+def test_a_link_to_itself_is_refused(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_of(tmp_path, some_texts(4)).store.close()
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)
+    with nothing_lost(tmp_path / "desk" / "tables", tmp_path / "desk" / "desk.sqlite"):
+        answered(glassformer("desk", *arguments), "loop")

@@ -4,6 +4,7 @@ Each gets a status below 500, or a closed connection.
 """
 
 import json
+import logging
 import os
 import re
 import select
@@ -48,6 +49,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
         assert place.hostname
         assert place.port
         yield place.hostname, place.port
+
+
+@pytest.fixture
+def terminal() -> Iterator[list[str]]:
+    """What the server itself says in the terminal."""
+    lines: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    logger, handler = logging.getLogger("uvicorn.error"), Kept()
+    logger.addHandler(handler)
+    yield lines
+    logger.removeHandler(handler)
 
 
 def head(line: bytes, *more: bytes, host: bytes = b"127.0.0.1") -> bytes:
@@ -386,14 +402,14 @@ def test_a_wrong_key_takes_as_long_however_much_of_it_is_right(server: tuple[str
     "/table?name=t.csv",
 ])  # fmt: skip
 def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_bug(
-    path: str, server: tuple[str, int], capfd: pytest.CaptureFixture[str]
+    path: str, server: tuple[str, int], terminal: list[str]
 ) -> None:
     LOG.clear()
     with socket.create_connection(server, timeout=SECONDS) as client:
         client.sendall(post(path.encode(), b"a" * 100)[:-50])
     _wait_for(lambda: len(LOG) > 0)
     assert [record["status"] for record in LOG] == [499]
-    assert capfd.readouterr().err == ""
+    assert terminal == []
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:
@@ -481,3 +497,35 @@ def test_a_table_for_which_there_is_no_room_is_refused_in_a_sentence(
         answer = client.post("/table?name=t.csv", content="text\ngood\n")
     assert answer.status_code == 500
     assert answer.json()["reason"].startswith("the server cannot keep the table while it answers: no such file")
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("request_", [
+    get(b"/predict", b"upgrade: websocket", b"connection: Upgrade", b"sec-websocket-key: AAAA"),
+    get(b"/predict", b"upgrade: marker7316", b"connection: Upgrade"),
+], ids=["to-a-websocket", "to-another"])  # fmt: skip
+def test_a_client_that_asks_for_another_protocol_writes_nothing_to_the_terminal(
+    request_: bytes, server: tuple[str, int], terminal: list[str]
+) -> None:
+    assert sent(server, request_).startswith(b"HTTP/1.1 405 ")
+    assert terminal == []
+
+
+@pytest.mark.mended
+def test_a_model_folder_that_becomes_a_link_to_itself_is_said_to_be_one(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.symlink_to(folder.name)
+    with TestClient(create_app(served(folder=folder)), raise_server_exceptions=False) as client:
+        answer = client.post("/table?name=t.csv", content="text,label\nthin,good\nnot at all,bad\n")
+    assert json.loads(answer.text.splitlines()[-1])["reason"].startswith("Too many levels of symbolic links")
+
+
+@pytest.mark.mended
+def test_a_bug_in_the_middle_of_a_table_is_said_in_its_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("marker7316")
+
+    monkeypatch.setattr("glassformer.serving.table_route.table_of_answers", broken)
+    with TestClient(create_app(served()), raise_server_exceptions=False) as client:
+        last = client.post("/table?name=t.csv", content="text\ngood\n").text.splitlines()[-1]
+    assert json.loads(last)["reason"] == "a bug of glassformer: KeyError; the terminal of the server shows more"

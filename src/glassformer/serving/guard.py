@@ -131,6 +131,11 @@ def _sent_key(authorization: str) -> bytes:
     return b""
 
 
+def bug_in_words(error: Exception) -> str:
+    """Return a reason that holds no text."""
+    return f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more"
+
+
 def _too_large(most: int) -> str:
     return f"the request is larger than {most:,} bytes; send less at once"
 

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from glassformer.data.inputs import shown
 from glassformer.data.parts import MARK, file_of
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.serving.guard import bug_in_words
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.service import REFUSALS, Service, client_of
 from glassformer.serving.tables import (
@@ -135,6 +136,9 @@ async def _lines(service: Service, sent: SentTable, *, baselines: bool) -> Async
         yield _line({"reason": error.message})
     except OSError as error:  # the model folder is gone, the disk is full
         yield _line({"reason": f"{error.strerror}: {error.filename}"})
+    except Exception as error:  # the status is sent already
+        yield _line({"reason": bug_in_words(error)})
+        raise
 
 
 def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *, baselines: bool) -> dict[str, Any]:
