@@ -14,7 +14,11 @@ Label = str | int | float | bool
 def _text_or_row(given: Any) -> Any:
     """Refuse anything else in a sentence. The error of a union would name its types."""
     plain = (str, int, float, bool, type(None))
-    if isinstance(given, str) or (isinstance(given, dict) and all(isinstance(each, plain) for each in given.values())):
+    if isinstance(given, str):
+        return given
+    if isinstance(given, dict) and all(isinstance(each, plain) for each in given.values()):
+        for each in filter(lambda each: isinstance(each, str), (*given, *given.values())):
+            _whole(each)
         return given
     raise PydanticCustomError("no_text", "Input should be a valid string, or an object with a value for each input")
 
