@@ -4,8 +4,10 @@ Each ends in a sentence.
 """
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +215,72 @@ def test_a_tampered_project_is_opened_or_refused(name: str, tmp_path: Path, monk
     if outcome.code:
         answered(outcome, str(opened.folder))
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("arguments", [
+    ("--project", "desk", "--export", "loop"),
+    ("loop", "--project", "desk", "--no-open"),
+    ("loop/t.csv", "--project", "desk", "--no-open"),
+])  # fmt: skip
+def test_a_link_to_itself_is_refused(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_of(tmp_path, some_texts(4)).store.close()
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)
+    with nothing_lost(tmp_path / "desk" / "tables", tmp_path / "desk" / "desk.sqlite"):
+        answered(glassformer("desk", *arguments), "loop")
+
+
+def moved(file: Path) -> None:
+    file.rename(file.with_suffix(".old"))
+
+
+def replaced(file: Path) -> None:
+    """As a program that copies folders between machines does."""
+    shutil.copy(file, other := file.with_suffix(".new"))
+    other.replace(file)
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("change", [Path.unlink, moved, replaced, lambda file: shutil.rmtree(file.parent)],
+                         ids=["deleted", "moved", "replaced", "gone-with-its-folder"])  # fmt: skip
+def test_no_decision_is_taken_that_would_be_lost(change: Callable[[Path], object], tmp_path: Path) -> None:
+    with opened_desk(tmp_path) as (client, file):
+        change(file)
+        answer = client.post("/desk/decisions", json=DECISION)
+        assert (answer.status_code, answer.json()["reason"][:48]) == (
+            500,
+            "nothing was kept: desk.sqlite was moved, deleted",
+        )
+        if file.with_suffix(".old").exists():
+            file.with_suffix(".old").rename(file)
+            assert client.post("/desk/decisions", json=DECISION).status_code == 200
+
+
+@pytest.mark.mended
+def test_labels_that_another_program_holds_are_said_to_be_held(tmp_path: Path) -> None:
+    with opened_desk(tmp_path) as (client, file), closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        answer = client.post("/desk/decisions", json=DECISION)
+    assert (answer.status_code, "another program holds the labels" in answer.text) == (503, True)
+
+
+@pytest.mark.mended
+def test_labels_that_another_program_damages_are_not_said_to_need_space(tmp_path: Path) -> None:
+    with opened_desk(tmp_path) as (client, file), closing(sqlite3.connect(file)) as other:
+        other.execute("DROP TABLE texts")
+        answer = client.post("/desk/decisions", json=DECISION)
+    assert (answer.status_code, "no such table" in answer.text, "space" in answer.text) == (500, True, False)
+
+
+@contextmanager
+def opened_desk(folder: Path) -> Iterator[tuple[TestClient, Path]]:
+    """The page of a project, and the file of its labels. SQLite waits for no other program."""
+    project = project_of(folder, some_texts(4))
+    project.store.rows("PRAGMA busy_timeout = 0")
+    desk = create_desk(project, learn, hosts=["127.0.0.1"])
+    with TestClient(desk.app, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
+        client.get(f"/{desk.app.query}")
+        yield client, project.folder / "desk.sqlite"

@@ -4,27 +4,36 @@ Each gets a status below 500, or a closed connection.
 """
 
 import json
+import logging
 import os
 import re
+import select
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 
+from glassformer.errors import UsageError
+from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.limits import Limits
+from glassformer.serving.served_model import ServedModel
 from tests.attacks.test_folders import sparse
 from tests.browser.serving import running
-from tests.serving.samples import served
+from tests.serving.samples import ROW, of_rows, served
 
 KEY = "f00-Bar"
 MARK = b"marker7316"
+LOG: list[dict[str, Any]] = []
 SECONDS = 20
 
 
@@ -33,11 +42,28 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]
     """One server for all attacks: it must still answer after each of them."""
     feedback = FeedbackFile(tmp_path_factory.mktemp("feedback") / "kept.jsonl")
     hosts = ["localhost", "127.0.0.1", "[::1]"]
-    with running(served(), limits=Limits(body_seconds=1), hosts=hosts, api_key=KEY, feedback=feedback) as url:
+    with running(
+        served(), limits=Limits(body_seconds=1), hosts=hosts, api_key=KEY, feedback=feedback, log=LOG.append
+    ) as url:
         place = urlsplit(url)
         assert place.hostname
         assert place.port
         yield place.hostname, place.port
+
+
+@pytest.fixture
+def terminal() -> Iterator[list[str]]:
+    """What the server itself says in the terminal."""
+    lines: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    logger, handler = logging.getLogger("uvicorn.error"), Kept()
+    logger.addHandler(handler)
+    yield lines
+    logger.removeHandler(handler)
 
 
 def head(line: bytes, *more: bytes, host: bytes = b"127.0.0.1") -> bytes:
@@ -137,6 +163,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "origin-begins-alike": (predict(GOOD, b"origin: http://127.0.0.1.evil.example"), 403),
     "origin-with-user": (predict(GOOD, b"origin: http://127.0.0.1@evil.example"), 403),
     "origin-with-another-port": (predict(GOOD, b"origin: http://127.0.0.1:1"), 403),
+    "origin-long": (predict(GOOD, b"origin: http://" + b"a" * 30_000), 403),
     "origin-twice": (predict(GOOD, b"origin: http://evil.example", b"origin: http://127.0.0.1"), 403),
     "key-missing": (b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
     "key-in-the-query": (b"GET /model?key=f00-Bar HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
@@ -144,6 +171,9 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "key-of-15-kB": (b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer " + b"a" * 15_000 + b"\r\n\r\n",
                      401),
     "key-for-another-path": (b"POST /health/../predict HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "key-line-break-behind-a-path-without-one": (b"GET /health%0a HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "key-of-another-in-a-trailer": (b"POST /predict HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n"
+                                    b"0\r\nauthorization: Bearer f00-Bar\r\n\r\n", 401),
     "key-doubled-slash": (b"GET //model HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
     "key-path-of-another-host": (b"GET http://evil.example/model HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
     # paths
@@ -185,8 +215,13 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "body-a-form": (post(b"/predict", b"text=good", kind=b"application/x-www-form-urlencoded"), 422),
     "body-multipart": (post(b"/predict", b"--a\r\n\r\n--a--", kind=b"multipart/form-data; boundary=a"), 422),
     "body-plain": (post(b"/predict", GOOD, kind=b"text/plain"), 422),
+    "body-of-a-long-key": (predict(json.dumps({"text": "good", "a" * 30_000: 1}).encode()), 422),
+    "body-of-keys-that-repeat": (predict(b'{"text": "good", "text": 5}'), 422),
+    "body-with-a-nul-behind-it": (predict(GOOD + b"\0"), 422),
     "body-gzip": (predict(b"\x1f\x8b" + b"\0" * 50, b"content-encoding: gzip"), 400),
     "explain-a-label-of-none": (post(b"/explain", b'{"text": "good", "label": "<b>"}'), 422),
+    "explain-a-long-label": (post(b"/explain", json.dumps({"text": "good", "label": "a" * 30_000}).encode()), 422),
+    "attention-of-word-1e4000": (post(b"/attention", b'{"text": "good", "word": 1%s}' % (b"0" * 4_000)), 422),
     "explain-nothing": (post(b"/explain", b'{"text": " "}'), 422),
     "feedback-label-of-none": (post(b"/feedback", b'{"text": "good", "label": "nosuch"}'), 422),
     "feedback-label-a-list": (post(b"/feedback", b'{"text": "good", "label": [["good"]]}'), 422),
@@ -222,6 +257,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "tensor-bytes-of-a-long-name": (infer(name="a" * 5_000, parameters={"binary_data_size": -1}), 422),
     "outputs-of-10000": (infers(outputs=[{"name": "prediction"}] * 10_000), 422),
     "output-of-a-long-name": (infers(outputs=[{"name": "a" * 5_000}]), 422),
+    "tensor-of-a-long-key": (infer(**{"a" * 30_000: 1}), 422),
     "id-half-of-a-pair": (infers(id="\ud800"), 422),
     "body-model-of-a-long-name": (predict(json.dumps({"text": "good", "model": "a" * 5_000}).encode()), 404),
     # tables
@@ -281,7 +317,8 @@ def still_answers(place: tuple[str, int]) -> None:
 
 BROKE = {
     "tensor-bytes-of-none", "tensor-bytes-of-a-long-name", "outputs-of-10000", "output-of-a-long-name",
-    "id-half-of-a-pair", "body-model-of-a-long-name",
+    "id-half-of-a-pair", "body-model-of-a-long-name", "body-of-a-long-key", "attention-of-word-1e4000", "origin-long",
+    "tensor-of-a-long-key",
 }  # fmt: skip
 
 
@@ -357,3 +394,148 @@ def test_a_wrong_key_takes_as_long_however_much_of_it_is_right(server: tuple[str
         assert answer.startswith(b"HTTP/1.1 401 ")
         assert KEY.encode() not in answer
     assert time.monotonic() - begun < SECONDS
+
+
+@pytest.mark.parametrize("path", [
+    *(pytest.param(path, marks=pytest.mark.mended)
+      for path in ("/predict", "/explain", "/feedback", "/trace", "/v2/models/reviews/infer")),
+    "/table?name=t.csv",
+])  # fmt: skip
+def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_bug(
+    path: str, server: tuple[str, int], terminal: list[str]
+) -> None:
+    LOG.clear()
+    with socket.create_connection(server, timeout=SECONDS) as client:
+        client.sendall(post(path.encode(), b"a" * 100)[:-50])
+    _wait_for(lambda: any(record["status"] == 499 for record in LOG))
+    assert terminal == []
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    ends = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.002)
+
+
+@pytest.mark.mended
+def test_a_method_that_is_a_text_is_not_logged(server: tuple[str, int]) -> None:
+    LOG.clear()
+    sent(server, head(MARK.upper() + b" /predict HTTP/1.1"))
+    _wait_for(lambda: any(record["method"] == "_OTHER" for record in LOG))
+    assert MARK.upper() not in str(LOG).encode()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("header", [
+    {"baggage": "marker7316"},
+    {"baggage": "marker7316=\x01"},
+    {"baggage": "a=" + "marker7316" * 1_000},
+    {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "tracestate": f"{'marker7316' * 30}=1,A=1"},
+])  # fmt: skip
+def test_headers_of_a_trace_are_not_logged(header: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
+    telemetry = pytest.importorskip("glassformer.serving.telemetry", reason="pip install 'glassformer[otel]'")
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.trace import TracerProvider
+
+    sends = telemetry.Telemetry(TracerProvider(shutdown_on_exit=False), MeterProvider(shutdown_on_exit=False))
+    with TestClient(create_app(served(), telemetry=sends)) as client:
+        assert client.get("/health", headers=header).status_code == 200
+    assert "marker" not in capfd.readouterr().err
+
+
+@pytest.mark.mended
+def test_explanations_that_one_client_asks_for_beside_answers_keep_nobody_from_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They count as those of `/explain`, of which each client may have a few that wait."""
+    go_on = threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        go_on.wait(SECONDS)
+        raise UsageError("no explanation")
+
+    monkeypatch.setattr(ServedModel, "explanation", slow)
+    limits = Limits(waiting=6, waiting_of_client=2)
+    with running(served(), limits=limits, hosts=["127.0.0.1"]) as url, ExitStack() as clients:
+        place = urlsplit(url).hostname or "", urlsplit(url).port or 0
+        asking = [clients.enter_context(socket.create_connection(place, timeout=SECONDS)) for _ in range(8)]
+        for client in asking:
+            client.sendall(predict(b'{"text": "good", "explain": true}'))
+        time.sleep(0.03)
+        other = clients.enter_context(socket.create_connection(place, timeout=SECONDS))
+        other.sendall(predict(GOOD))
+        assert select.select([other], [], [], 0.03)[0] == [], "it waits for its turn, and is not refused"
+        go_on.set()
+        assert other.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.mended
+def test_a_library_that_panics_leaves_no_request_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors of libraries in Rust are no `Exception`."""
+
+    def panic(*_: object) -> None:
+        raise pl.exceptions.PanicException("marker7316")
+
+    with running(served(), hosts=["127.0.0.1"]) as url:
+        place = urlsplit(url).hostname or "", urlsplit(url).port or 0
+        with monkeypatch.context() as patch:
+            patch.setattr(ServedModel, "answers", panic)
+            answer = sent(place, predict(GOOD))
+        assert answer.startswith(b"HTTP/1.1 500 ")
+        assert MARK not in answer
+        assert sent(place, predict(GOOD)).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.mended
+def test_a_table_for_which_there_is_no_room_is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with TestClient(create_app(served()), raise_server_exceptions=False) as client:
+        answer = client.post("/table?name=t.csv", content="text\ngood\n")
+    assert answer.status_code == 500
+    assert answer.json()["reason"].startswith("the server cannot keep the table while it answers: no such file")
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("request_", [
+    get(b"/predict", b"upgrade: websocket", b"connection: Upgrade", b"sec-websocket-key: AAAA"),
+    get(b"/predict", b"upgrade: marker7316", b"connection: Upgrade"),
+], ids=["to-a-websocket", "to-another"])  # fmt: skip
+def test_a_client_that_asks_for_another_protocol_writes_nothing_to_the_terminal(
+    request_: bytes, server: tuple[str, int], terminal: list[str]
+) -> None:
+    assert sent(server, request_).startswith(b"HTTP/1.1 405 ")
+    assert terminal == []
+
+
+@pytest.mark.mended
+def test_a_model_folder_that_becomes_a_link_to_itself_is_said_to_be_one(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.symlink_to(folder.name)
+    with TestClient(create_app(served(folder=folder)), raise_server_exceptions=False) as client:
+        answer = client.post("/table?name=t.csv", content="text,label\nthin,good\nnot at all,bad\n")
+    assert json.loads(answer.text.splitlines()[-1])["reason"].startswith("Too many levels of symbolic links")
+
+
+@pytest.mark.mended
+def test_a_bug_in_the_middle_of_a_table_is_said_in_its_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("marker7316")
+
+    monkeypatch.setattr("glassformer.serving.table_route.table_of_answers", broken)
+    with TestClient(create_app(served()), raise_server_exceptions=False) as client:
+        last = client.post("/table?name=t.csv", content="text\ngood\n").text.splitlines()[-1]
+    assert json.loads(last)["reason"] == "a bug of glassformer: KeyError; the terminal of the server shows more"
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("changed", [{"shop": "\ud800"}, {"\udfff": 1}], ids=["value", "key"])
+def test_half_of_a_pair_in_a_row_is_no_feedback(changed: dict[str, Any], tmp_path: Path) -> None:
+    kept = FeedbackFile(tmp_path / "kept.jsonl")
+    body = json.dumps({"text": ROW | changed, "label": "good"})
+    with TestClient(create_app(served(trained=of_rows()), feedback=kept), raise_server_exceptions=False) as client:
+        answer = client.post("/feedback", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, "half of a surrogate pair" in answer.text) == (422, True)
+    assert kept.path.read_bytes() == b""

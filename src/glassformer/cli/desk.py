@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -83,7 +84,8 @@ def _check_same(project: Project, table: str) -> None:
     if is_elsewhere(table):  # what was read of it has a name of its own
         is_same = name_in(table) == name_in(str(kept))
     else:  # it may be gone
-        is_same = not {Path(each).name for each in (table, Path(table).resolve())}.isdisjoint({kept.name, file.name})
+        names = {Path(table).name, Path(os.path.realpath(table)).name}  # it may be a link
+        is_same = not names.isdisjoint({kept.name, file.name})
         is_same = is_same or bool(asked)
     if (asked and part and asked != part) or not is_same:
         raise UsageError(

@@ -20,6 +20,7 @@ from glassformer.desk.measuring import asked_of
 from glassformer.desk.project import Project
 from glassformer.desk.project_routes import TABLE_PATH, Asked, add_opening, add_project, add_rounds
 from glassformer.desk.rounds import Command, Rounds
+from glassformer.desk.store import GoneError
 from glassformer.desk.tickets import Tickets
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.load_answering import load_answering
@@ -75,7 +76,7 @@ def create_desk(
     add_looking(app, project.store)
     add_desk_page(app, START)
     app.add_exception_handler(PartError, _of_several)
-    app.add_exception_handler(sqlite3.OperationalError, _not_kept)
+    app.add_exception_handler(sqlite3.DatabaseError, _not_kept)
     app.add_exception_handler(OSError, _not_kept)
     app.add_exception_handler(OverflowError, _no_number)
     # All desks of a machine share their cookies, whatever their ports.
@@ -97,7 +98,14 @@ async def _no_number(_: Request, __: Exception) -> JSONResponse:
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:
     """Say that a change is not on the disk. Nothing of it is."""
     why = getattr(error, "strerror", None) or error
-    if is_no_room(error) or isinstance(error, sqlite3.OperationalError):  # SQLite calls most of it an I/O error
+    code = getattr(error, "sqlite_errorcode", None)
+    if isinstance(error, GoneError):
+        return JSONResponse({"reason": f"nothing was kept: {why}"}, 500)
+    if code == sqlite3.SQLITE_BUSY:
+        busy = "another program holds the labels of the project; close them there, and try again"
+        return JSONResponse({"reason": f"nothing was kept: {busy}"}, 503)
+    no_disk = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY)  # most of what is due to a full disk is another one
+    if is_no_room(error) or (isinstance(error, sqlite3.OperationalError) and code not in no_disk):
         return JSONResponse({"reason": f"nothing was kept: {why}; free some space, and try again"}, 507)
     return JSONResponse({"reason": f"a file of the project cannot be read or written: {why}"}, 500)
 

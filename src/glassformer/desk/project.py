@@ -15,7 +15,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Wanted, listing
 from glassformer.data.encodings import named_encoding, reading_as
-from glassformer.data.files import write_aside, written_aside
+from glassformer.data.files import check_link, write_aside, written_aside
 from glassformer.data.input_columns import check_inputs
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import ROWS_PER_BATCH, batches_of, cells_of, check_columns, check_file
@@ -243,6 +243,7 @@ class Project:
         """
         if self.table is None:
             raise UsageError(f"{self.folder} holds no labels yet; name the folder of a project")
+        check_link(folder)
         decisions, rules = folder / DECISIONS_FILE, self.store.facts.get("rules", "")
         names = [LABELS_FILE, *([RULES_FILE] if rules else [])]
         of_others = not decisions.is_file() and folder.resolve() != self.folder.resolve()

@@ -193,7 +193,7 @@ class Rounds:
         try:
             self.project.store.write_round(number, state, record)
         except sqlite3.OperationalError as error:
-            self.said = f"waiting for space on the disk: {error}"
+            self.said = f"waiting, as nothing can be kept: {error}"
             return self._stopped
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections import Counter
@@ -25,6 +26,10 @@ SETTLED = "text NOT IN (SELECT text FROM disputed)"
 """The condition that people do not give a text different labels, in SQL."""
 
 
+class GoneError(sqlite3.OperationalError):
+    """What is written would be lost."""
+
+
 class Store:
     """The file of a project. Its methods may be called from any thread. Each change is on the disk when it returns.
 
@@ -40,6 +45,7 @@ class Store:
         self._labelled: pl.DataFrame | None = None  # since the last change
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._path, self._opened = path, path.stat()
             self._connection.row_factory = sqlite3.Row
             self._connection.create_function("holds", 3, self._holds, deterministic=True)
             self._connection.create_function("is_among", 2, self._is_among)
@@ -90,6 +96,7 @@ class Store:
             if is_part:
                 yield self._connection
                 return
+            self._check_there()
             self._connection.execute("BEGIN IMMEDIATE")
             self._labelled = None
             try:
@@ -99,6 +106,18 @@ class Store:
                 if self._connection.in_transaction:  # SQLite ends it itself if the disk is full
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _check_there(self) -> None:
+        """Raise `GoneError` if the file is another one by now: SQLite would write into the one that nobody finds."""
+        try:
+            if os.path.samestat(self._path.stat(), self._opened):
+                return
+        except OSError:
+            pass
+        raise GoneError(
+            f"{self._path.name} was moved, deleted or replaced; put it back, or download the labels and open the desk "
+            "again"
+        )
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         with self._lock:

@@ -1,5 +1,6 @@
 """Measure a model folder on a labelled table, and compare it with baselines trained on all rows that the model saw."""
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -312,7 +313,7 @@ def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
     if config.readers is not None:
         readers = {f"weight of {name}": round(each.weight, 3) for name, each in config.readers.root.items()}
     return {
-        "name": folder.resolve().name,
+        "name": Path(os.path.realpath(folder)).name,
         "parameters": parameter_count(config.model, config.vocab_size, trained.config.n_classes),
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.arrays import DoubleArray, IntArray
-from glassformer.errors import UsageError
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError, brief_value
 from glassformer.explanation.gradients import hooked
 from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.models.listening import listening, taps_of
@@ -82,7 +83,7 @@ def attention_from_word(reading: TokenReading, word: int, n_words: int) -> tuple
         UsageError: the text has no such word, or the transformer does not read it because the text is cut before it.
     """
     if not 0 <= word < n_words:
-        raise UsageError(f"`word={word}`: the text has {n_words:,} words, numbered from 0")
+        raise UsageError(f"`word={brief_value(word)}`: the text has {counted(n_words, 'word')}, numbered from 0")
     blocks, (windows, starts) = blocks_with_heads(reading.model), reading.windows
     sums: dict[str, Tensor] = {}
     attending = 0

@@ -22,7 +22,7 @@ from glassformer.serving.description import describe_guard
 from glassformer.serving.direct import UNREADABLE
 from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
-from glassformer.serving.guard import Guard, refusal
+from glassformer.serving.guard import Guard, bug_in_words, refusal
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.open_inference import add_open_inference
 from glassformer.serving.page_files import add_page
@@ -210,7 +210,7 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _broken(request: Request, error: Exception) -> JSONResponse:
-    return _reason(request, 500, f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more")
+    return _reason(request, 500, bug_in_words(error))
 
 
 def _reason(request: Request, status: int, reason: str, retry_after: int | None = None) -> JSONResponse:

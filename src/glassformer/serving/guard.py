@@ -11,6 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from glassformer.errors import brief
+from glassformer.serving.limits import CLOSED
+
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -35,7 +38,7 @@ WITHOUT_KEY = ("/health", "/ready", "/v2/health/live", "/v2/health/ready")  # fo
 
 class Guard:
     """ASGI middleware: refuses requests without the key (401), those of other websites (403), and bodies that are too
-    slow (408) or too large (413).
+    slow (408), too large (413) or not whole (499).
 
     A page of another website that a person visits can send requests to a server on this machine. It cannot read the
     answers, but it could keep the model busy.
@@ -69,7 +72,7 @@ class Guard:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != headers.get("host"):
-            reason = f"requests from {origin} are not answered, only those of this server's own page"
+            reason = f"requests from {brief(origin)} are not answered, only those of this server's own page"
             await refusal(scope["path"], 403, reason)(scope, receive, send_with_headers)
             return
         if not (scope["path"] in WITHOUT_KEY or self._has_key(headers.get("authorization", ""))):
@@ -104,6 +107,8 @@ class Guard:
             except TimeoutError:
                 reason = f"the body of the request did not arrive within {self.seconds:g} seconds"
                 raise HTTPException(408, reason, {"connection": "close"}) from None
+            if message["type"] == "http.disconnect":
+                raise HTTPException(CLOSED, "the connection was closed")
             complete = not message.get("more_body", False)
             total += len(message.get("body", b""))
             if total > most:
@@ -124,6 +129,11 @@ def _sent_key(authorization: str) -> bytes:
         except ValueError:  # binascii.Error, or letters beyond ASCII
             return b""
     return b""
+
+
+def bug_in_words(error: Exception) -> str:
+    """Return a reason that holds no text."""
+    return f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more"
 
 
 def _too_large(most: int) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from glassformer.data.encodings import half_of_pair
 from glassformer.errors import GlassformerError
 
+CLOSED = 499  # as nginx has it: the client closed the connection
+
 
 class RefusedError(GlassformerError):
     """A request that is not answered.

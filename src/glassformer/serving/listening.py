@@ -113,10 +113,11 @@ def server_at(address: Address, app: ASGIApp, *, on_finishing: Callable[[int], N
         address.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * _SECONDS_UNREAD)
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",  # its warnings are about clients, such as one that speaks no HTTP, a line for each
         access_log=False,
         server_header=False,
         http=_Protocol,
+        ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_SECONDS_TO_FINISH,
     )
@@ -207,7 +208,7 @@ class Server(uvicorn.Server):
 
 
 def _worth_a_line(record: logging.LogRecord) -> bool:
-    """Whether a line of uvicorn helps: not the trace of a cancelled request, nor a line for each that is not HTTP.
+    """Whether a line of uvicorn helps: not the trace of a cancelled request.
 
     Of an error, its kind and the lines of code remain. What it says may quote a text.
     """
@@ -216,7 +217,7 @@ def _worth_a_line(record: logging.LogRecord) -> bool:
         places = "".join(traceback.format_tb(error.__traceback__))
         record.msg, record.args = f"{record.getMessage().strip()}: {type(error).__name__}\n{places}", ()
         record.exc_info = record.exc_text = None
-    return not (isinstance(error, asyncio.CancelledError) or record.msg == "Invalid HTTP request received.")
+    return not isinstance(error, asyncio.CancelledError)
 
 
 _GROWN = 32 << 20  # bytes; less is not worth the work

@@ -8,14 +8,13 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from glassformer.serving.drift import Drift
-from glassformer.serving.limits import Limits, RefusedError
+from glassformer.serving.limits import CLOSED, Limits, RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.watching import note
 from glassformer.serving.worker import Worker
 
 Result = TypeVar("Result")
 
-CLOSED = 499  # as nginx has it: the client closed the connection
 _REASONS = {
     400: "The body cannot be read.",
     401: "The server asks for a key, and the request has none or another one.",

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from glassformer.data.encodings import half_of_pair
+from glassformer.errors import brief
 
 Label = str | int | float | bool
 
@@ -13,7 +14,11 @@ Label = str | int | float | bool
 def _text_or_row(given: Any) -> Any:
     """Refuse anything else in a sentence. The error of a union would name its types."""
     plain = (str, int, float, bool, type(None))
-    if isinstance(given, str) or (isinstance(given, dict) and all(isinstance(each, plain) for each in given.values())):
+    if isinstance(given, str):
+        return given
+    if isinstance(given, dict) and all(isinstance(each, plain) for each in given.values()):
+        for each in filter(lambda each: isinstance(each, str), (*given, *given.values())):
+            _whole(each)
         return given
     raise PydanticCustomError("no_text", "Input should be a valid string, or an object with a value for each input")
 
@@ -51,8 +56,7 @@ class BodyOfRequest(BaseModel):
     def _check_keys(cls, body: Any) -> Any:
         unknown = [key for key in body if key not in cls.model_fields] if isinstance(body, dict) else []
         if unknown:
-            key = str(unknown[0]).encode(errors="backslashreplace").decode()  # JSON can spell half of a surrogate pair
-            reason = f"`{key}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
+            reason = f"`{brief(str(unknown[0]))}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
             raise PydanticCustomError("unknown_key", "{reason}", {"reason": reason})
         return body
 

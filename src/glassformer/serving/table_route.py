@@ -13,14 +13,14 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from glassformer.data.inputs import shown
 from glassformer.data.parts import MARK, file_of
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.serving.guard import bug_in_words
 from glassformer.serving.limits import RefusedError
-from glassformer.serving.service import CLOSED, REFUSALS, Service, client_of
+from glassformer.serving.service import REFUSALS, Service, client_of
 from glassformer.serving.tables import (
     ROWS_AT_ONCE,
     ROWS_SHOWN,
@@ -70,8 +70,6 @@ def add_tables(app: FastAPI, service: Service) -> None:
         arriving[client] += 1
         try:
             content = await request.body()  # before the lock: it may take a minute to arrive, or never do
-        except ClientDisconnect as error:
-            raise RefusedError(CLOSED, "the connection was closed") from error
         finally:
             arriving[client] -= 1
             if not arriving[client]:
@@ -138,6 +136,9 @@ async def _lines(service: Service, sent: SentTable, *, baselines: bool) -> Async
         yield _line({"reason": error.message})
     except OSError as error:  # the model folder is gone, the disk is full
         yield _line({"reason": f"{error.strerror}: {error.filename}"})
+    except Exception as error:  # the status is sent already
+        yield _line({"reason": bug_in_words(error)})
+        raise
 
 
 def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *, baselines: bool) -> dict[str, Any]:

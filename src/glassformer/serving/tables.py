@@ -1,7 +1,7 @@
 """Answer a table that was sent, and measure the answers if it has labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from glassformer.data.parts import MARK
 from glassformer.data.rows import iterate_rows
 from glassformer.data.sources import TableOptions
 from glassformer.data.table import Table
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model, read_measured
 from glassformer.evaluation.measured import MeasuredRows, measures_of
 from glassformer.evaluation.seen_rows import seen_rows
@@ -60,15 +60,22 @@ def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
 
     Raises:
         RefusedError: the table is of a kind that is not read here (422).
+        GlassformerError: the disk is full, or there is no folder for it.
     """
     suffix, mark, sheet = Path(name).suffix.partition(MARK)
     if suffix.lower() not in FORMATS:
         raise RefusedError(
             422, f"{quoted(name)}: tables are read as {', '.join(FORMATS)}; `glassformer predict` reads other kinds"
         )
-    with TemporaryDirectory(prefix="glassformer-") as folder:
-        path = Path(folder) / f"table{suffix}"
-        path.write_bytes(content)
+    with ExitStack() as kept:
+        try:
+            path = Path(kept.enter_context(TemporaryDirectory(prefix="glassformer-"))) / f"table{suffix}"
+            path.write_bytes(content)
+        except OSError as error:
+            why = (error.strerror or "there is no folder").lower()
+            raise GlassformerError(
+                f"the server cannot keep the table while it answers: {why}; try again later"
+            ) from error
         yield Path(f"{path}{mark}{sheet}")
 
 

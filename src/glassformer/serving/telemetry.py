@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -33,6 +34,8 @@ class Telemetry:
     """Makes a span of each request, and counts what `Metrics` counts."""
 
     def __init__(self, traces: TracerProvider, metrics: MeterProvider) -> None:
+        for name in ("baggage", "trace"):  # their warnings quote the headers of requests
+            logging.getLogger(f"opentelemetry.{name}").setLevel(logging.ERROR)
         self._providers = traces, metrics
         self._tracer = traces.get_tracer("glassformer", __version__)
         meter = self._meter = metrics.get_meter("glassformer", __version__)
@@ -78,7 +81,7 @@ class Telemetry:
     def begin(self, scope: Scope) -> Span:
         """Begin the span of a request, in the trace of its client if it names one."""
         context = extract(dict(Headers(scope=scope)))
-        return self._tracer.start_span(scope["method"], context, SpanKind.SERVER)
+        return self._tracer.start_span("HTTP", context, SpanKind.SERVER)
 
     def end(self, span: Span, record: Mapping[str, Any]) -> None:
         """End the span with the record of its request (see `Watch`), and count the request."""

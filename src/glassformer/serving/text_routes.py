@@ -10,9 +10,9 @@ from glassformer.errors import UsageError
 from glassformer.explanation.counterfactual import step_of
 from glassformer.serving import inside_shapes as inside
 from glassformer.serving.direct import answer_directly
-from glassformer.serving.limits import RefusedError
+from glassformer.serving.limits import CLOSED, RefusedError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import CLOSED, REFUSALS, Service, asked_about, client_of, unless_closed
+from glassformer.serving.service import REFUSALS, Service, asked_about, client_of, unless_closed
 from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons
 from glassformer.serving.watching import note
 
@@ -37,7 +37,7 @@ def add_texts(app: FastAPI, service: Service) -> None:
         if body.explain:
             service.limits.check_all_explained(asked)
         note(request, model.name, asked)
-        answers = await unless_closed(request, _answered(service, model, asked, body))
+        answers = await unless_closed(request, _answered(service, model, asked, body, client_of(request)))
         if "sec-fetch-site" not in request.headers:  # of a browser: the page asks about half of a text too
             service.drift.add(model, answers)
         return {"model": model.name, "answers": [{"readers": None} | answer for answer in answers]}
@@ -57,11 +57,12 @@ def add_texts(app: FastAPI, service: Service) -> None:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         model, text = asked_about(service, request, body.model, body.text)
         steps = model.counterfactual(text, label=body.label, above=body.above, below=body.below)
-        found = await service.worker.do(partial(step_of, steps), client=client_of(request))
+        client = client_of(request)
+        found = await service.worker.do(partial(step_of, steps), client=client)
         while found is None:
             if await request.is_disconnected():
                 raise RefusedError(CLOSED, "the connection was closed during the search")
-            found = await service.worker.go_on(partial(step_of, steps))
+            found = await service.worker.go_on(partial(step_of, steps), client=client)
         return {"model": model.name} | found.as_json()
 
     @app.post("/heads", responses=REFUSALS, response_model=inside.Heads, response_model_exclude_unset=True)
@@ -85,7 +86,7 @@ async def looked_into(
 
 
 async def _answered(
-    service: Service, model: ServedModel, texts: Sequence[str], body: PredictRequest
+    service: Service, model: ServedModel, texts: Sequence[str], body: PredictRequest, client: str | None
 ) -> list[dict[str, Any]]:
     """Answer texts, and add what the request asks for. Other requests are answered between two explanations."""
     answers = await service.worker.answer(model, texts)
@@ -93,10 +94,20 @@ async def _answered(
         unsure = (None if answer["confidence"] is None else answer["confidence"] < least for answer in answers)
         answers = [answer | {"needs_review": said} for answer, said in zip(answers, unsure, strict=True)]
     if body.explain:
-        explained = [await _explained(service, model, text) if text.strip() else None for text in texts]
+        explained = await _explained(service, model, texts, client)
         answers = [answer | {"explanation": why} for answer, why in zip(answers, explained, strict=True)]
     return answers
 
 
-async def _explained(service: Service, model: ServedModel, text: str) -> dict[str, Any]:
-    return await service.worker.go_on(partial(model.explanation, text, label=None, method=None, nearest=False))
+async def _explained(
+    service: Service, model: ServedModel, texts: Sequence[str], client: str | None
+) -> list[dict[str, Any] | None]:
+    """Explain texts. The first one may be refused, as that of `/explain`."""
+    found, ask = list[dict[str, Any] | None](), service.worker.do
+    for text in texts:
+        if not text.strip():
+            found.append(None)
+            continue
+        found.append(await ask(partial(model.explanation, text, label=None, method=None, nearest=False), client=client))
+        ask = service.worker.go_on
+    return found

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from http import HTTPMethod
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
@@ -96,10 +97,11 @@ class Watch:
             await self.app(scope, receive, watched)
         finally:
             seconds = time.perf_counter() - begun
-            # A path that does not exist may be a text. Nor are there ever too many routes to count.
+            # A path or method that does not exist may be a text. Nor are there ever too many of them to count.
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.count_request(route, status, seconds)
-            record = {"method": scope["method"], "route": route, "status": status}
+            method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "_OTHER"
+            record = {"method": method, "route": route, "status": status}
             record |= {"seconds": round(seconds, 6)} | asked
             if self.log is not None:
                 self.log({"time": datetime.now(UTC).isoformat(timespec="milliseconds")} | record)

@@ -70,13 +70,15 @@ class _Piece:
         """Do it."""
         try:
             return _Outcome(self.work())
-        except Exception as error:
+        except (
+            BaseException
+        ) as error:  # that of a library in Rust is no `Exception`; without an outcome, all would hang
             return _Outcome(None, error)
 
 
 class _Outcome(NamedTuple):
     result: Any
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 class Worker:
@@ -148,9 +150,9 @@ class Worker:
         asked = _Piece(work=partial(model.answers, texts), model=model, texts=texts)
         return await self._done(asked, patience=self._limits.wait_seconds)
 
-    async def go_on(self, work: Callable[[], Result]) -> Result:
+    async def go_on(self, work: Callable[[], Result], *, client: str | None = None) -> Result:
         """Do the next piece of something that has begun. It waits for its turn and is not refused."""
-        return await self._done(_Piece(work=work), patience=None)
+        return await self._done(_Piece(work=work, client=client), patience=None)
 
     async def _done(self, piece: _Piece, *, patience: float | None) -> Any:
         loop = asyncio.get_running_loop()
@@ -230,7 +232,7 @@ def _outcomes(pieces: list[_Piece]) -> list[_Outcome]:
     if len(pieces) > 1 and (model := pieces[0].model) is not None:
         try:
             answers = model.answers([text for piece in pieces for text in piece.texts])
-        except Exception:
+        except BaseException:
             pass  # which of them failed shows below
         else:
             rest = iter(answers)
