@@ -70,9 +70,7 @@ class _Piece:
         """Do it."""
         try:
             return _Outcome(self.work())
-        except (
-            BaseException
-        ) as error:  # that of a library in Rust is no `Exception`; without an outcome, all would hang
+        except BaseException as error:  # a panic in Rust is no `Exception`, and without an outcome all would wait
             return _Outcome(None, error)
 
 
