@@ -15,6 +15,7 @@ _NAMED: dict[str, str] = {}
 _NO_MEMORY = re.compile(
     r"can't allocate memory|[Cc]annot allocate memory|failed to allocate|not enough memory|out of memory|bad_alloc"
     r"|ALLOC_FAILED|could not create a (?:memory|primitive(?! descriptor))|failed to map segment"
+    r"|can't spawn worker thread"
 )
 _RUST = ("polars", "pyo3_runtime")  # the modules of its errors
 _BRIEF = reprlib.Repr()

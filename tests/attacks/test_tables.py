@@ -58,6 +58,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
         ("row 2 of the file", "a quote that opens there is not closed"),
     ),
     "open-quote-in-the-header": ("t.csv", b'"text,label\n' + GOOD, ("row 1 of the file",)),
+    "lines-that-end-in-two-ways": ("t.csv", GOOD + b"a,1\rb,0\r", ("row 42 of the file", "in a carriage return alone")),
     "text-after-a-quote": ("t.csv", GOOD + b'"a"b,1\n', ("row 42 of the file",)),
     "mixed": ("t.csv", GOOD + "café,1\n".encode("latin-1") + "olé,1\n".encode(), ("line 42", "0xe9", "mixes")),
     "latin-1-after-utf-8": ("t.csv", "é,l\na,1\n".encode() + GOOD * 9 + b"\xe9,1\n", ("line 372", "line 1 is (é)")),
