@@ -10,11 +10,17 @@ from collections.abc import Sequence
 
 _LONGEST = 80
 _NAMED: dict[str, str] = {}
+_SECRET = re.compile(
+    r"(?:\w:|/)/?[^\s/:]*(:(?!\d+/)\S+@)|\b(?:password|passwd|pwd|token|sig|signature|secret|key)(=[^&#\s]{4,})",
+    re.IGNORECASE,
+)
+"""A password behind a user, and words in place of one behind the ? of an address."""
 # Messages of torch's allocators, oneDNN, CUDA's libraries, C++, Rust and the loader of libraries. With "a primitive
 # descriptor", oneDNN means that it does not support an operation.
 _NO_MEMORY = re.compile(
     r"can't allocate memory|[Cc]annot allocate memory|failed to allocate|not enough memory|out of memory|bad_alloc"
     r"|ALLOC_FAILED|could not create a (?:memory|primitive(?! descriptor))|failed to map segment"
+    r"|can't spawn worker thread"
 )
 _RUST = ("polars", "pyo3_runtime")  # the modules of its errors
 _BRIEF = reprlib.Repr()
@@ -24,6 +30,13 @@ _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST
 def name_as(words: str, name: str) -> None:
     """From now on, messages say `name` in place of `words`: a private file, or an address with a password."""
     _NAMED[words] = name
+
+
+def hide_secrets(argument: str) -> None:
+    """From now on, messages leave out what looks like a password, also in an address that is mistyped or misplaced."""
+    for found in _SECRET.finditer(argument):
+        secret = found[1] or found[2]
+        name_as(secret, f"{secret[0]}…{'@' * secret.endswith('@')}")
 
 
 def as_named(text: str) -> str:

@@ -85,6 +85,14 @@ def grown(weight: onnx.TensorProto) -> onnx.TensorProto:
     return weight
 
 
+def of_dimensions(number: int) -> onnx.TensorProto:
+    return onnx.TensorProto(dims=[3] * number, data_type=TensorProto.FLOAT, name="w")
+
+
+def of_attributes(number: int) -> onnx.NodeProto:
+    return onnx.NodeProto(op_type="Add", attribute=[onnx.AttributeProto(name="a")] * number)
+
+
 def of(*names: str) -> Nodes:
     return [helper.make_node(name.rpartition(".")[2], ["x"], ["y"], domain=name.rpartition(".")[0]) for name in names]
 
@@ -117,6 +125,8 @@ HOSTILE: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
     "function": (with_function(model_of(of("odd.f"), width=2)), ("functions",)),
     "weights-in-another-file": (model_of([], [elsewhere()], width=2), ("another file",)),
     "weights-of-4-TB": (model_of([], [grown(onnx.numpy_helper.from_array(np.ones(3), "w"))], width=2), ("weights",)),
+    "weights-of-300000-dimensions": (model_of([], [of_dimensions(300_000)], width=2), ("more than 100 dimensions",)),
+    "step-of-100000-attributes": (model_of([of_attributes(100_000)], width=2), ("more than 100 attributes",)),
     "no-graph": (onnx.ModelProto(ir_version=10), ("no graph",)),
     "an-input-that-is-missing": (model_of(of("Neg"), width=2), ("damaged",)),
     "logits-of-one-number": (
@@ -129,7 +139,7 @@ HOSTILE: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
     ),
     "logits-of-another-width-than-it-says": (model_of(cast(TensorProto.FLOAT), width=3), ("no logits of each text",)),
 }
-BROKE = {name for name in HOSTILE if name.startswith("logits")}
+BROKE = {name for name in HOSTILE if name.startswith(("logits", "weights-of-300000", "step-of"))}
 
 
 @pytest.mark.usefixtures("unsealed")

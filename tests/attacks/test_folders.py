@@ -10,14 +10,18 @@ import shutil
 import struct
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from glassformer.data import checksums
+from glassformer.data.checksums import SUMS_FILE, sha256_of
+from glassformer.prediction import weights_file
 from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, nothing_lost
 from tests.cli.terminal import Outcome, glassformer
@@ -425,6 +429,49 @@ def test_evaluation_export_and_a_start_from_it_refuse_too(
 def test_generate_refuses(tamper: Tamper, words: tuple[str, ...], code: int, writer: Path) -> None:
     tamper(writer)
     answered(glassformer("generate", writer, "the"), *words, code=code)
+
+
+@pytest.mark.mended
+def test_weights_for_which_no_file_can_be_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    why = "unable to open file <x> in read-only mode: Too many open files (24)"  # as torch says it
+    monkeypatch.setattr(weights_file, "load_file", Mock(side_effect=RuntimeError(why)))
+    answered(glassformer("explain", folder, "a good film"), "model.safetensors", why, code=1)
+
+
+def listed(*names: str) -> Tamper:
+    """Files of no known name, listed among the checksums."""
+
+    def tamper(folder: Path) -> None:
+        with (folder / SUMS_FILE).open("a") as file:
+            file.writelines(f"{'0' * 64}  {name}\n" for name in names)
+
+    return tamper
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("command", ["predict", "verify"])
+def test_a_file_of_holes_is_not_read_for_hours(command: str, folder: Path) -> None:
+    sparse(1 << 40)(folder / "big")
+    listed("big")(folder)
+    said = glassformer(command, folder, *(["a good film"] if command == "predict" else []))
+    answered(said, f"{folder / 'big'} is damaged: 1,099,511.6 MB of its 1,099,511.6 MB were never written", code=1)
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("command", ["predict", "verify"])
+def test_a_file_of_many_names_is_not_read_for_each(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "big").write_bytes(b"x")
+    (folder / "link").symlink_to("big")
+    read: list[Path] = []
+
+    def counted(files: Sequence[Path]) -> str:
+        read.extend(path for path in files if path.name in ("big", "link"))
+        return sha256_of(files)
+
+    monkeypatch.setattr(checksums, "sha256_of", counted)
+    listed("link", *("./" * number + "big" for number in range(300)))(folder)
+    answered(glassformer(command, folder, *(["a good film"] if command == "predict" else [])), "link", code=1)
+    assert len(read) <= 2  # each time that the folder is loaded
 
 
 RECORDS: dict[str, tuple[Tamper, tuple[str, ...]]] = {

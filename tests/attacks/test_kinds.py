@@ -80,6 +80,18 @@ def test_a_column_of_an_odd_type_is_written_or_refused(name: str, way: str, revi
     harmless(outcome)
 
 
+@pytest.mark.mended
+@pytest.mark.parametrize("name", ["lists", "records", "arrays", "binary", "durations"])
+def test_a_column_of_an_odd_type_beside_a_text_of_no_known_name(name: str, reviews: Trained, tmp_path: Path) -> None:
+    table = tmp_path / "t.parquet"
+    pl.DataFrame({"said": TEXTS, "odd": ODD[name]}).write_parquet(table)
+    outcome = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "answers.jsonl")
+    if name == "binary":
+        answered(outcome, "'odd'")
+    else:
+        assert outcome.code == 0, outcome.err
+
+
 # Files that are damaged or forged
 
 

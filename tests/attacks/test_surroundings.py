@@ -150,13 +150,15 @@ RANKS: dict[str, dict[str, str]] = {
     "too-large": {"RANK": "7"},
     "negative": {"RANK": "-1"},
     "of-another-script": {"RANK": "²"},
+    "of-many-digits": {"RANK": "9" * 30},
     "local-rank-a-word": {"LOCAL_RANK": "x"},
     "local-rank-too-large": {"LOCAL_RANK": "2"},
 }
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[mended] if name in ("a-word", "too-large") else []) for name in RANKS]
+    "name",
+    [pytest.param(name, marks=[mended] if name in ("a-word", "too-large", "of-many-digits") else []) for name in RANKS],
 )
 def test_a_rank_that_cannot_be(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
@@ -165,6 +167,15 @@ def test_a_rank_that_cannot_be(name: str, monkeypatch: pytest.MonkeyPatch, tmp_p
     ((variable, value),) = RANKS[name].items()
     answered(glassformer("train", "polarity", "--out", tmp_path / "m"), f"{variable}={value} is no number below it")
     assert not (tmp_path / "m").exists()
+
+
+@mended
+@pytest.mark.parametrize("digits", [23, 5_000])
+def test_more_processes_than_there_can_be(digits: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    whole = {"WORLD_SIZE": "9" * digits, "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    for variable, value in whole.items():
+        monkeypatch.setenv(variable, value)
+    answered(glassformer("train", "polarity", "--out", tmp_path / "m"), "is no number of processes")
 
 
 # Folders and limits

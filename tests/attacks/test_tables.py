@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer import errors
 from tests.attacks.answer import answered, harmless, nothing_lost
 from tests.cli.terminal import glassformer
 from tests.trained import Trained, review_rows, write_csv
@@ -58,6 +59,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
         ("row 2 of the file", "a quote that opens there is not closed"),
     ),
     "open-quote-in-the-header": ("t.csv", b'"text,label\n' + GOOD, ("row 1 of the file",)),
+    "lines-that-end-in-two-ways": ("t.csv", GOOD + b"a,1\rb,0\r", ("row 42 of the file", "in a carriage return alone")),
     "text-after-a-quote": ("t.csv", GOOD + b'"a"b,1\n', ("row 42 of the file",)),
     "mixed": ("t.csv", GOOD + "café,1\n".encode("latin-1") + "olé,1\n".encode(), ("line 42", "0xe9", "mixes")),
     "latin-1-after-utf-8": ("t.csv", "é,l\na,1\n".encode() + GOOD * 9 + b"\xe9,1\n", ("line 372", "line 1 is (é)")),
@@ -162,6 +164,35 @@ def test_what_is_no_file(
 
 def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
     answered(glassformer("train", "a" * 5_000 + ".csv", "--out", tmp_path / "model"), "File name too long")
+
+
+MISTYPED = (
+    " postgresql://u:s3cret@127.0.0.1:1/db", "http:/u:s3cret@host/t.csv", "postgresql:u:s3cret@host/t",
+    "//u:s3cret@host/t", "//u:a@b/s3cret@host/t.csv", "jdbc:postgresql://127.0.0.1:1/db?password=s3cret", "mysql://u:s3cret@host/db",
+)  # fmt: skip
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("address", MISTYPED)
+def test_a_password_in_an_address_that_is_mistyped(
+    address: str, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "_NAMED", {})
+    outcome = glassformer("predict", reviews.folder, "--file", address)
+    answered(outcome)
+    assert "s3cret" not in outcome.err
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("flag", ["--rules", "--costs", "--out", "--init", "--recipe"])
+def test_a_password_in_an_address_where_none_is_read(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "_NAMED", {})
+    out = () if flag == "--out" else ("--out", tmp_path / "model")
+    outcome = glassformer("train", tmp_path / "t.csv", *out, flag, "postgresql://u:s3cret@127.0.0.1:x/db")
+    answered(outcome)
+    assert "s3cret" not in outcome.err
 
 
 def rows_of(*labels: str, each: int = 1) -> bytes:

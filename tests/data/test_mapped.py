@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -99,10 +100,11 @@ def test_a_folder_without_room_is_named(frame: pl.DataFrame, folder: Path, monke
     gc.collect()
 
 
-def test_if_nothing_can_be_written_frames_stay_in_memory(
-    frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("module", "name"), [(tempfile, "TemporaryFile"), (np, "memmap")])
+def test_if_nothing_can_be_written_or_mapped_frames_stay_in_memory(
+    module: Any, name: str, frame: pl.DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=PermissionError))
+    monkeypatch.setattr(module, name, Mock(side_effect=PermissionError))
     with mapping_in(folder):
         assert mapped(frame.iter_slices(700)).equals(frame)
 

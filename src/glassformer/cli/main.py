@@ -21,7 +21,7 @@ from glassformer.cli.output import doing, insist, one_line, open_streams, say_er
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
 from glassformer.data.stopping import watched_signals
-from glassformer.errors import GlassformerError, UsageError, is_out_of_memory, quoted
+from glassformer.errors import GlassformerError, UsageError, hide_secrets, is_out_of_memory, quoted
 
 _COMMANDS = (
     "desk", "doctor", "labels", "train", "evaluate", "compare", "compare_variants", "search", "predict", "explain",
@@ -125,7 +125,7 @@ def main() -> None:
 def _check_arguments() -> None:
     """Refuse arguments that are not UTF-8. They can name a file, but cannot be shown or kept in a model folder.
 
-    Of an address with a password, messages leave it out from now on.
+    Messages leave out passwords in addresses from now on.
     """
     for number, argument in enumerate(sys.argv[1:], 1):
         try:
@@ -145,6 +145,8 @@ def _check_arguments() -> None:
             watch(doing)
             with suppress(UsageError):  # whatever reads it says what is wrong
                 without_password(argument[:begin].rpartition("=")[2] + argument[begin:])
+        if ":/" in argument or argument.count(":") > 1 or argument.startswith("//"):
+            hide_secrets(argument)
 
 
 def _check_working_folder() -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief
 
 if TYPE_CHECKING:
     from glassformer.training.many_processes import ManyProcesses
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _UNTIL_THE_FIRST_SPOKE = 10.0  # seconds, at most: once it has, torchrun stops this process
 _VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _COMMANDS = ("train", "pretrain")
+_MOST_DIGITS = 9  # of a number of processes
 
 
 class _Torchrun:
@@ -32,8 +33,12 @@ _TORCHRUN = _Torchrun()
 def is_one_of_several() -> bool:
     """Whether torchrun started this process beside others."""
     given = [os.environ.get(name, "") for name in _VARIABLES]
-    numbers = [int(each) for each in given[:3] if each.isdecimal()]
+    numbers = [int(each) for each in given[:3] if _is_number(each)]
     return all(given) and len(numbers) == 3 and numbers[2] > max(*numbers[:2], 1)
+
+
+def _is_number(given: str) -> bool:
+    return given.isdecimal() and len(given) <= _MOST_DIGITS
 
 
 def begin() -> None:
@@ -47,18 +52,20 @@ def check_command(command: str | None) -> None:
     """Raise `UsageError` if several processes cannot run this command together, or were not started by torchrun."""
     missing = [name for name in _VARIABLES if not os.environ.get(name)]
     size = os.environ.get("WORLD_SIZE", "")
-    if command in _COMMANDS and missing and size.isdecimal() and int(size) > 1:
+    if command in _COMMANDS and missing and _is_number(size) and int(size) > 1:
         raise UsageError(
             f"WORLD_SIZE={size} asks for several processes, and {' and '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} not set; torchrun sets all of them: torchrun --nproc-per-node "
             f"{size} -m glassformer {command} …. For one process: unset WORLD_SIZE"
         )
+    if command in _COMMANDS and size.isdecimal() and not _is_number(size):
+        raise UsageError(f"WORLD_SIZE={brief(size)} is no number of processes. For one process: unset WORLD_SIZE")
     ranks = {name: os.environ.get(name, "") for name in ("RANK", "LOCAL_RANK")}
     for name, rank in ranks.items() if command in _COMMANDS and not missing and size.isdecimal() else ():
-        if not rank.isdecimal() or int(rank) >= int(size):
+        if not _is_number(rank) or int(rank) >= int(size):
             raise UsageError(
-                f"WORLD_SIZE={size} asks for several processes, and {name}={rank} is no number below it; torchrun sets "
-                "both. For one process: unset WORLD_SIZE"
+                f"WORLD_SIZE={size} asks for several processes, and {name}={brief(rank)} is no number below it; "
+                "torchrun sets both. For one process: unset WORLD_SIZE"
             )
     if is_one_of_several() and command not in _COMMANDS:
         raise UsageError(

@@ -100,11 +100,14 @@ def mapping_in(folder: Path) -> Iterator[None]:
     """Meanwhile, large frames and arrays lie in files of this folder, or of the first one above it that exists.
 
     The files have no names: they are gone with them, also if the process is killed. If nothing can be written
-    there, memory holds all: whoever writes more there says why.
+    or mapped there, memory holds all: whoever writes more there says why.
     """
     there: Path | None = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
     try:
-        tempfile.TemporaryFile(dir=there).close()
+        with tempfile.TemporaryFile(dir=there) as file:
+            file.write(b"x")
+            file.flush()
+            np.memmap(file, np.uint8, "r+")
     except OSError:
         there = None
     before = _FOLDER.set(there)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +15,25 @@ from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array
-from glassformer.data.files import LONGEST_NAME, write_aside, written_aside
+from glassformer.data.files import LONGEST_NAME, megabytes, write_aside, written_aside
 from glassformer.errors import GlassformerError, UsageError, quoted
 
 SUMS_FILE = "SHA256SUMS"
 """The checksums of the other files of a folder. `sha256sum -c SHA256SUMS` checks them too."""
 _MOST_BYTES = 1 << 20
 _LONGEST_PATH = 4095  # bytes
+_MOST_HOLES = 1 << 30  # bytes
 
 
 def sha256_of(files: Sequence[Path]) -> str:
-    """Return the fingerprint of some files, one after another. For several it depends on their names too."""
+    """Return the fingerprint of some files, one after another. For several it depends on their names too.
+
+    Raises:
+        GlassformerError: a file has gigabytes of holes.
+    """
     whole = hashlib.sha256()
     for path in files:
+        _check_holes(path)
         with path.open("rb") as file:
             each = hashlib.file_digest(file, "sha256")
         if len(files) == 1:
@@ -110,10 +118,38 @@ def check_nothing_added(folder: Path) -> None:
 
 
 def damaged(folder: Path, sums: Mapping[str, str]) -> list[str]:
-    """Return the names of the files that are missing or differ from their checksums."""
-    return [
-        name for name, digest in sums.items() if not (folder / name).is_file() or sha256_of([folder / name]) != digest
-    ]
+    """Return the names of the files that are missing or differ from their checksums.
+
+    A file of many names is read once: else a small folder could keep its reader busy for days.
+    """
+    digests, found = dict[object, str](), list[str]()
+    for name, digest in sums.items():
+        path = folder / name
+        if path.is_file():
+            about = path.stat()
+            same = about.st_dev, about.st_ino or name  # some file systems number no files
+            digests[same] = digests.get(same) or sha256_of([path])
+            if digests[same] == digest:
+                continue
+        found.append(name)
+    return found
+
+
+def _check_holes(path: Path) -> None:
+    """Raise `GlassformerError` if a file has gigabytes of holes. They take no space, and may take hours to read."""
+    size, holes, place = path.stat().st_size, 0, 0
+    if size <= _MOST_HOLES or not hasattr(os, "SEEK_HOLE"):
+        return
+    with suppress(OSError), path.open("rb", buffering=0) as file:  # not all file systems know them
+        while place < size:
+            hole, place = file.seek(place, os.SEEK_HOLE), size
+            with suppress(OSError):  # no data follows
+                place = file.seek(hole, os.SEEK_DATA)
+            holes += place - hole
+    if holes > _MOST_HOLES:
+        raise GlassformerError(
+            f"{path} is damaged: {megabytes(holes)} of its {megabytes(size)} were never written; copy it again"
+        )
 
 
 def check_sums(folder: Path, *, only: Collection[str] | None = None, unread: Collection[str] = ()) -> None:
@@ -170,6 +206,7 @@ def is_as_written(path: Path) -> bool:
     """Whether a safetensors file of any types matches the checksum in it."""
     if not path.is_file():  # a pipe may never end
         return False
+    _check_holes(path)
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -136,7 +136,7 @@ def looks_like_data(sample: pl.DataFrame, column: str) -> bool:
     own, shown = _of(sample[column]), {_of(sample[name]) for name in sample.columns[:_MOST_COLUMNS] if name.strip()}
     if own == "value" or (len(column.split()) < _WORDS_OF_DATA and len(_WIDE.findall(column)) < _SIGNS_OF_DATA):
         return own == "value" or (own == "data" and "names" not in shown)
-    asked = sample[column].drop_nulls().cast(pl.String, strict=False).str.contains(_QUESTION).mean()
+    asked = _words_in(sample[column]).str.contains(_QUESTION).mean()
     if re.search(_QUESTION, column) and float(asked or 0) < _MOST_QUESTIONS:  # type: ignore[arg-type]
         return False
     return bool(shown & {"value", "data"}) or "names" not in shown
@@ -144,11 +144,17 @@ def looks_like_data(sample: pl.DataFrame, column: str) -> bool:
 
 def _of(values: pl.Series) -> Literal["value", "data", "names"] | None:
     """What the name of a column shows of the first row, by the values below it: it is one of them, or is like them."""
-    present, kind = values.drop_nulls().cast(pl.String, strict=False).str.strip_chars(), kind_of(values)
-    name = values.name.strip()
-    if name in present:
+    name, kind = values.name.strip(), kind_of(values)
+    if name in _words_in(values):
         return "value"
     if kind in _TOLD and not is_no_value(name):
         is_alike = is_number_or_date(name) if kind in _TOLD[:3] else kind_of(pl.Series([name])) == kind
         return "data" if is_alike else "names"
     return "names" if folded(name) in KNOWN_NAMES else None
+
+
+def _words_in(values: pl.Series) -> pl.Series:
+    """Return the values as strings, stripped. Lists, records and the like have none."""
+    if is_opaque(values.dtype):
+        return pl.Series(dtype=pl.String)
+    return values.drop_nulls().cast(pl.String).str.strip_chars()

@@ -14,7 +14,7 @@ import numpy as np
 
 from glassformer.data.arrays import Array, Gathered, IntArray, gathered, mapping_folder, parts_of
 from glassformer.data.checksums import sha256_of
-from glassformer.data.files import write_aside
+from glassformer.data.files import write_aside, writing_in
 from glassformer.data.tokenizers import TextTokenizer, batched
 
 _TEXTS_PER_WRITE = 8192
@@ -65,7 +65,8 @@ class TokenStore:
         # This file is written last: a store without it is incomplete.
         described = {"dtype": np.dtype(dtype).name, "sha256": sha256_of([folder / name for name in _FILES])}
         write_aside(folder / STORE_FILE, json.dumps(described))
-        return cls.open(folder)
+        with writing_in(folder):  # some file systems map no files
+            return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> TokenStore:

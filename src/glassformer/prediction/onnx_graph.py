@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 MOST_BYTES = 1 << 30
 _MOST_NODES, _MOST_TENSORS = 50_000, 50_000
+_MOST_OF_ONE = 100  # attributes of a step, dimensions of a weight
 _NAMES = """
 Abs Add And ArgMax ArgMin AveragePool BatchNormalization Cast CastLike Ceil Clip Concat Constant ConstantOfShape
 Conv ConvInteger Cos CumSum DequantizeLinear Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand
@@ -55,8 +56,8 @@ def check_graph(model: bytes) -> None:
             tensors, elements = tensors + 1, elements + _elements(_part(value))
         elif number == 15:
             raise RefusedGraphError("has sparse weights")
-    if nodes > _MOST_NODES or tensors > _MOST_TENSORS:
-        raise RefusedGraphError(f"has more than {_MOST_NODES:,} steps or weights")
+        if nodes > _MOST_NODES or tensors > _MOST_TENSORS:
+            raise RefusedGraphError(f"has more than {_MOST_NODES:,} steps or weights")
     if elements > 2 * len(model):  # two of four bits in a byte
         raise RefusedGraphError("speaks of more weights than it holds")
 
@@ -72,6 +73,8 @@ def _tensors_of(node: memoryview) -> Iterator[memoryview]:
             domain = str(_part(value), "utf-8", "replace")
         elif number == 5:
             attributes.append(_part(value))
+        if len(attributes) > _MOST_OF_ONE:
+            raise RefusedGraphError(f"has a step of more than {_MOST_OF_ONE} attributes")
     known = {"": _OPERATORS, "ai.onnx": _OPERATORS, "com.microsoft": _OF_ONNX_RUNTIME}
     if operator not in known.get(domain, ()):
         shown = f"{domain}.{operator}" if domain else operator
@@ -90,9 +93,11 @@ def _elements(tensor: memoryview) -> int:
     shape: list[int] = []
     for number, value in _fields(tensor):
         if number == 1:
-            shape += [value] if isinstance(value, int) else _numbers(value)
+            shape += [value] if isinstance(value, int) else _numbers(value[: 10 * _MOST_OF_ONE])
         elif number == 13 or (number == 14 and value):
             raise RefusedGraphError("keeps weights in another file")
+        if len(shape) > _MOST_OF_ONE:  # their product would have millions of digits
+            raise RefusedGraphError(f"has a weight of more than {_MOST_OF_ONE} dimensions")
     return math.prod(shape)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from glassformer.data.checksums import SUMS_FILE, damaged, is_as_written, read_sums, sha256_of
+from glassformer.data.checksums import SUMS_FILE, damaged, is_as_written, read_sums
 from glassformer.data.store import STORE_FILE, is_whole_store
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
@@ -65,7 +65,7 @@ def _compared(folder: Path) -> Iterator[tuple[str, bool]]:
             yield from ((_name(folder, each), whole) for each in place.iterdir() if each.is_file())
         elif path.name == MANIFEST and path.is_file():
             for name, digest in answers_of(place).items():
-                yield _name(folder, place / name), (place / name).is_file() and sha256_of([place / name]) == digest
+                yield _name(folder, place / name), not damaged(place, {name: digest})
         elif path.suffix == ".safetensors" and CHECKPOINT_FOLDER in path.parts:
             yield _name(folder, path), is_as_written(path)
 

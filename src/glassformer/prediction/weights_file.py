@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, is_out_of_memory
 from glassformer.models.memory import shapes_only
 
 Module = TypeVar("Module", bound=nn.Module)
@@ -133,5 +133,7 @@ def _built(described: Described[Module], path: Path) -> Module:
 def _named_damage(path: Path) -> Iterator[None]:
     try:
         yield
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, RuntimeError) as error:  # the last one of torch, where a file cannot be opened
+        if is_out_of_memory(error):
+            raise
         raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error

@@ -143,6 +143,11 @@ def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
                     f"{place}: a quote that opens there is not closed. If it is part of the text, write it twice, and "
                     f"put the whole field in double quotes."
                 ) from None
+            if "new-line character" in str(error):
+                raise UsageError(
+                    f"{place}: lines end there in another way than above, in a carriage return alone. Save the file "
+                    "with line ends of one kind; or if it is part of a text, put the whole field in double quotes."
+                ) from None
             raise UsageError(
                 f"{place} is malformed: {error}. A field with a quote, a line break or the separator in it is put in "
                 f'double quotes, and a quote inside it is written twice: "".'
