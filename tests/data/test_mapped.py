@@ -94,7 +94,7 @@ def test_a_folder_without_room_is_named(frame: pl.DataFrame, folder: Path, monke
             with pytest.raises(GlassformerError, match=said):
                 mapped(frame.iter_slices(700))
             with pytest.raises(GlassformerError, match=said):
-                gathered(blocks(np.arange(20_000)), folder)
+                gathered(blocks(np.arange(20_000)))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     gc.collect()

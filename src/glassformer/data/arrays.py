@@ -131,44 +131,38 @@ def blocks(rows: Array) -> list[Array]:
     return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
 
 
-def parts_of(rows: int, at_once: int = _ROWS_AT_ONCE) -> list[slice]:
+def parts_of(rows: int, at_once: int | None = None) -> list[slice]:
     """Cut so many rows into parts of equal size, one at least. They are no copies, unlike `blocks`."""
-    starts = np.linspace(0, rows, max(1, -(-rows // at_once)) + 1).astype(int).tolist()
+    starts = np.linspace(0, rows, max(1, -(-rows // (at_once or _ROWS_AT_ONCE))) + 1).astype(int).tolist()
     return [slice(*part) for part in pairwise(starts)]
 
 
-def numbers_from(first: int, last: int, work: Path | None) -> IntArray:
+def numbers_from(first: int, last: int) -> IntArray:
     """Return the whole numbers from `first` to before `last` (see `Gathered`)."""
-    return gathered((np.arange(first + part.start, first + part.stop) for part in parts_of(last - first)), work)
+    return gathered(np.arange(first + part.start, first + part.stop) for part in parts_of(last - first))
 
 
-def gathered(parts: Iterable[Array], work: Path | None) -> Array:
+def gathered(parts: Iterable[Array]) -> Array:
     """Return parts of one dtype as one array (see `Gathered`)."""
-    found = Gathered(work)
+    found = Gathered()
     for part in parts:
         found.add(part)
     return found.whole()
 
 
 class Gathered:
-    """Parts of an array, one after another. All have one dtype.
+    """Parts of an array, one after another. All have one dtype. A large array lies in a file (see `mapping_in`)."""
 
-    The file has no name: it is gone with the array, also if the process is killed.
-
-    Args:
-        work: the folder of the file. None: memory holds all parts.
-    """
-
-    def __init__(self, work: Path | None) -> None:
-        self._work, self._parts, self._bytes = work, list[Array](), 0
+    def __init__(self) -> None:
+        self._folder, self._parts, self._bytes = mapping_folder(), list[Array](), 0
         self._file: IO[bytes] | None = None
 
     def add(self, part: Array) -> None:
         self._parts.append(part)
         self._bytes += part.nbytes
-        if self._work is not None and (self._file or self._bytes > _MOST_IN_MEMORY):
-            with writing_in(self._work):
-                self._file = self._file or tempfile.TemporaryFile(dir=self._work)  # noqa: SIM115 (`whole` closes it)
+        if self._folder is not None and (self._file or self._bytes > _MOST_IN_MEMORY):
+            with writing_in(self._folder):
+                self._file = self._file or tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (`whole` closes it)
                 for each in self._parts:
                     each.tofile(self._file)
             self._parts = [part[:0]]  # of its dtype and width

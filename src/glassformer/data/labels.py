@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glassformer.data.arrays import gathered, mapping_folder
+from glassformer.data.arrays import gathered
 from glassformer.data.column_kinds import is_near_unique, kind_of
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
@@ -93,9 +93,7 @@ class LabelSet:
         if not unseen.is_empty():
             self._refuse(unseen, table)
         number = dict(zip(self.names, range(len(self.names)), strict=True))
-        numbers = gathered(
-            (part["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy() for part in parts), mapping_folder()
-        )
+        numbers = gathered(part["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy() for part in parts)
         if not self.multilabel:
             return numbers
         encoded = np.zeros((len(labels), len(self.names)), dtype=np.uint8)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from glassformer.data.arrays import Array, Gathered, IntArray, gathered, mapping_folder, parts_of
+from glassformer.data.arrays import Array, Gathered, IntArray, gathered, parts_of
 from glassformer.data.checksums import sha256_of
 from glassformer.data.files import write_aside, writing_in
 from glassformer.data.tokenizers import TextTokenizer, batched
@@ -38,7 +38,7 @@ class TokenStore:
     @property
     def lengths(self) -> IntArray:
         parts = (np.diff(self.offsets[part.start : part.stop + 1]) for part in parts_of(len(self)))
-        return gathered(parts, mapping_folder())
+        return gathered(parts)
 
     @classmethod
     def in_memory(cls, rows: list[IntArray]) -> TokenStore:
@@ -53,7 +53,7 @@ class TokenStore:
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)  # a link would be followed, and what it names overwritten
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
-        ends, last = Gathered(mapping_folder()), np.zeros(1, np.int64)
+        ends, last = Gathered(), np.zeros(1, np.int64)
         ends.add(last)
         with (folder / "tokens.bin").open("wb") as file:
             for batch in batched(texts, _TEXTS_PER_WRITE):

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.alike import shared_values
-from glassformer.data.arrays import blocks, gathered, mapping_folder
+from glassformer.data.arrays import blocks, gathered
 from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
@@ -226,8 +226,8 @@ def _keys_of_parts(texts: pl.Series) -> Iterator[pl.Series]:
 
 def perhaps_repeated(texts: pl.Series) -> pl.Series:
     """Return a mask that is True for each text that equals another by `text_keys`, and seldom for others."""
-    hashes = gathered((keys.hash().to_numpy() for keys in _keys_of_parts(texts)), mapping_folder())
-    in_order = gathered(blocks(hashes), mapping_folder())
+    hashes = gathered(keys.hash().to_numpy() for keys in _keys_of_parts(texts))
+    in_order = gathered(blocks(hashes))
     in_order.sort()
     twice = in_order[1:][in_order[1:] == in_order[:-1]]
     ended = np.append(twice, np.uint64(0))  # of a hash that is greater than all

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.data.arrays import Gathered, IntArray, gathered, mapping_folder, numbers_from, parts_of
+from glassformer.data.arrays import Gathered, IntArray, gathered, numbers_from, parts_of
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID
 
@@ -34,13 +34,13 @@ class Windows:
 def random_windows(lengths: IntArray, max_seq_len: int, *, seed: int, epoch: int) -> Windows:
     """Choose one window per row. Of a row longer than the model reads, each epoch gets another random window."""
     room = max_seq_len - 1  # the start token takes one place
-    chance, work = np.random.default_rng([seed, epoch, 1]), mapping_folder()
-    starts, kept = Gathered(work), Gathered(work)
+    chance = np.random.default_rng([seed, epoch, 1])
+    starts, kept = Gathered(), Gathered()
     for part in parts_of(len(lengths)):
         of_part = lengths[part]
         starts.add(np.floor(chance.random(len(of_part)) * (np.maximum(of_part - room, 0) + 1)).astype(np.int64))
         kept.add(np.minimum(of_part, room))
-    rows = numbers_from(0, len(lengths), work)
+    rows = numbers_from(0, len(lengths))
     return Windows(rows=rows, starts=starts.whole(), lengths=kept.whole(), max_seq_len=max_seq_len)
 
 
@@ -79,7 +79,7 @@ def bucket(
     if seed is None:
         return _cut(np.argsort(-lengths, kind="stable"), lengths, batch_tokens, batch_size)
     rng = np.random.default_rng([seed, epoch, 0])
-    order = gathered([rng.permutation(len(lengths))], mapping_folder())
+    order = gathered([rng.permutation(len(lengths))])
     rows_per_batch = min(batch_size, max(1, int(batch_tokens / (lengths.mean() + 1)))) if len(lengths) else 1
     pool = rows_per_batch * _BATCHES_PER_POOL
     batches: list[IntArray] = []
@@ -93,9 +93,9 @@ def bucket(
 def chunk(n_windows: int, *, batch_size: int, shuffled: tuple[int, int] | None) -> list[IntArray]:
     """Group windows of any length, in their order or shuffled. The shuffle depends on (seed, epoch) alone."""
     if shuffled is None:
-        order = numbers_from(0, n_windows, mapping_folder())
+        order = numbers_from(0, n_windows)
     else:
-        order = gathered([np.random.default_rng([*shuffled, 2]).permutation(n_windows)], mapping_folder())
+        order = gathered([np.random.default_rng([*shuffled, 2]).permutation(n_windows)])
     return [order[first : first + batch_size] for first in range(0, n_windows, batch_size)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -40,14 +39,12 @@ def fit_head(
     rows: Rows,
     folds: Sequence[Fold],
     of_folds: Sequence[FloatArray] | None = None,
-    work: Path | None = None,
 ) -> tuple[Head, FloatArray]:
     """Fit a head without the rows of each fold, and then to all rows.
 
     Args:
         vectors: (rows, dims) of the texts.
         of_folds: the same for each fold, if labels have changed how texts become vectors.
-        work: the folder that keeps large arrays. None: memory does.
 
     Returns:
         The head of all rows, and the scores of the held-out rows, in the order of the folds.
@@ -58,14 +55,14 @@ def fit_head(
     @cache
     def answers(number: int, strength: float) -> FloatArray:
         fold, known = folds[number], vectors if of_folds is None else of_folds[number]
-        head = _fitted(known, fold.learned, rows, strength, work)
+        head = _fitted(known, fold.learned, rows, strength)
         return np.concatenate([head.scores(known[block]) for block in blocks(fold.held_out)])
 
     trials = range(1 if rows.width > _MANY_OUTPUTS else len(folds))
     held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))
     strength = _chosen(held_out, lambda strength: np.concatenate([answers(number, strength) for number in trials]))
     scores = np.concatenate([answers(number, strength) for number in range(len(folds))])
-    return _fitted(vectors, numbers_from(0, len(vectors), work), rows, strength, work), scores
+    return _fitted(vectors, numbers_from(0, len(vectors)), rows, strength), scores
 
 
 def losses_at_best(held_out: Rows, scores: FloatArray) -> FloatArray:
@@ -88,7 +85,7 @@ def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
     return best
 
 
-def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float, work: Path | None) -> Head:
+def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float) -> Head:
     """Minimise Σ weight · loss + ‖W‖² / (2 · strength) of the chosen rows by L-BFGS.
 
     Their vectors are centred, and scaled as a whole. SciPy's optimizer, as the first one of PyTorch that a process
@@ -98,8 +95,8 @@ def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float, 
     centre = (sum(vectors[block].sum(axis=0, dtype=np.float64) for block in parts) / size).astype(np.float32)
     squares = sum(float(np.square(vectors[block] - centre).sum(dtype=np.float64)) for block in parts)
     scale = np.float32(max((squares / (size * vectors.shape[1])) ** 0.5, _LEAST_SCALE))
-    known = gathered(((vectors[block] - centre) / scale for block in parts), work)
-    truth, weigh = (gathered((of_rows[block] for block in parts), work) for of_rows in (rows.truth, rows.weights))
+    known = gathered((vectors[block] - centre) / scale for block in parts)
+    truth, weigh = (gathered(of_rows[block] for block in parts) for of_rows in (rows.truth, rows.weights))
     shape = (known.shape[1] + 1, rows.width)  # the bias comes last
 
     def penalised(flat: Array) -> tuple[float, Array]:

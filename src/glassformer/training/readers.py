@@ -212,9 +212,7 @@ def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[li
     train, groups = prepared.splits.train, _groups(prepared.splits.train)
     if prepared.splits.validation is not None:
         cut = train.frame.height
-        work = prepared.work
-        learned, held_out = numbers_from(0, cut, work), numbers_from(cut, len(labels), work)
-        return [Fold(learned=learned, held_out=held_out)], groups
+        return [Fold(learned=numbers_from(0, cut), held_out=numbers_from(cut, len(labels)))], groups
     same = text_keys(train.frame["text"]).rank("dense").to_numpy()
     if groups is None and repeats_few(same):
         observer.on_message(

@@ -15,7 +15,7 @@ import torch
 from pydantic import BaseModel, ValidationError
 
 import glassformer
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import FloatArray, mapping_in
 from glassformer.data.checksums import add_sum, is_changed, load_arrays, read_sums, save_arrays, sha256_of
 from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
@@ -92,7 +92,8 @@ def work_in(
     overwrite: bool,
     processes: Processes = ALONE,
 ) -> Iterator[None]:
-    """Begin or continue an unfinished run in `out`. No other process may write there meanwhile.
+    """Begin or continue an unfinished run in `out`. Meanwhile, no other process may write there, and it holds large
+    arrays.
 
     Of several processes, the one that leads writes there; the others read its files.
 
@@ -115,14 +116,16 @@ def work_in(
     if not processes.leads:
         wait_for_all(processes)
         _check_same_run(work / RUN_FILE, identity)
-        yield
+        with mapping_in(out):
+            yield
         return
     with only_writer(out):
         refuse_loss(out, resume=resume, overwrite=overwrite)
         try:
             _open(work, identity, resume=resume)
             wait_for_all(processes)
-            yield
+            with mapping_in(out):
+                yield
         except Exception as error:
             if processes.leads and not (resume or isinstance(error, InterruptedTraining) or _can_be_resumed(work)):
                 shutil.rmtree(work, ignore_errors=True)

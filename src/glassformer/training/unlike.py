@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from glassformer.data.arrays import FloatArray, Gathered, mapping_folder
+from glassformer.data.arrays import FloatArray, Gathered
 from glassformer.data.table import Table
 from glassformer.readers.counting.corpus import Corpus, distinct, marked
 from glassformer.readers.counting.ngrams import END, START
@@ -63,7 +63,7 @@ def _most_frequent(texts: Iterable[str], groups: np.ndarray | None, most: int) -
     Args:
         groups: (rows,) a number for each group. All rows of a group are then one row.
     """
-    corpus, first, found = Corpus.of(texts, mapping_folder()), 0, Gathered(mapping_folder())
+    corpus, first, found = Corpus.of(texts), 0, Gathered()
     of_words = np.array([crc32(word.encode()) for word in (START, END, *corpus.names)], np.uint32)
     for part in corpus.parts():
         rows, hashes = _hashes(part, of_words)

@@ -55,9 +55,9 @@ def body_reader(
     a few rows say little.
     """
     began, body = time.perf_counter(), _own_body(prepared, base, observer)
-    found = fit_body(body, rows, folds, prepared.work)
+    found = fit_body(body, rows, folds)
     if base is not None and body is not base:
-        without = fit_body(base, rows, folds, prepared.work)
+        without = fit_body(base, rows, folds)
         held_out = replace(rows, texts=()).take(np.concatenate([fold.held_out for fold in folds]))
         more = losses_at_best(held_out, found.held_out) - losses_at_best(held_out, without.held_out)
         if more.sum() > _CLEARLY * len(more) ** 0.5 * more.std():

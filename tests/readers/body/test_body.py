@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from glassformer.data import arrays
+from glassformer.data.arrays import mapping_in
 from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.data.model_marks import BODY_FILE
@@ -310,11 +311,15 @@ def test_large_arrays_in_files_give_the_same_reader(
     monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
     monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 20)
     monkeypatch.setattr(corpus, "_WORDS_AT_ONCE", 90)
-    found = fit_body(body, rows, folds, tmp_path)
+    with mapping_in(tmp_path):
+        found = fit_body(body, rows, folds)
     np.testing.assert_array_equal(found.held_out, plain.held_out)
     np.testing.assert_array_equal(found.reader.scores(texts), plain.reader.scores(texts))
-    with pytest.raises(GlassformerError, match="nothing more can be written in"):
-        fit_body(body, rows, folds, tmp_path / "missing")
+    (gone := tmp_path / "gone").mkdir()
+    with mapping_in(gone):
+        gone.rmdir()
+        with pytest.raises(GlassformerError, match="nothing more can be written in"):
+            fit_body(body, rows, folds)
 
 
 def test_what_words_add_is_exact(body: Body) -> None:

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from glassformer.data import arrays
+from glassformer.data.arrays import mapping_in
 from glassformer.errors import GlassformerError
 from glassformer.readers.counting import fitting, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
@@ -319,9 +320,13 @@ def test_large_matrices_in_files_give_the_same_reader(
     plain = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2)
     monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
     monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 70)
-    found = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path)
+    with mapping_in(tmp_path):
+        found = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2)
     assert found.reader.settings == plain.reader.settings
     np.testing.assert_array_equal(found.held_out, plain.held_out)
     np.testing.assert_array_equal(found.reader.scores(TEXTS), plain.reader.scores(TEXTS))
-    with pytest.raises(GlassformerError, match="nothing more can be written in"):
-        fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path / "missing")
+    (gone := tmp_path / "gone").mkdir()
+    with mapping_in(gone):
+        gone.rmdir()
+        with pytest.raises(GlassformerError, match="nothing more can be written in"):
+            fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2)

@@ -8,6 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
 from glassformer.data import arrays
+from glassformer.data.arrays import mapping_in
 from glassformer.readers.counting.ngrams import pieces_of, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
@@ -76,6 +77,7 @@ def test_large_matrices_in_files_give_the_same_reader(tmp_path: Path, monkeypatc
     plain = fit_ridge(texts, targets, folds=folds)
     monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
     monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 30)
-    found = fit_ridge(texts, targets, folds=folds, work=tmp_path)
+    with mapping_in(tmp_path):
+        found = fit_ridge(texts, targets, folds=folds)
     np.testing.assert_array_equal(found.held_out, plain.held_out)
     np.testing.assert_array_equal(found.reader.scores(texts), plain.reader.scores(texts))

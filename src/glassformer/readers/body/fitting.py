@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -24,18 +23,14 @@ knows .86 of those of tweets and .96 of those of reviews, and .07 of Vietnamese 
 LOOKED_AT = 1_000  # texts are enough to find it
 
 
-def fit_body(body: Body, rows: Rows, folds: Sequence[Fold], work: Path | None = None) -> FittedReader[BodyReader]:
-    """Fit a reader without the rows of each fold, and then to all rows.
-
-    Args:
-        work: the folder that keeps large arrays. None: memory does.
-    """
+def fit_body(body: Body, rows: Rows, folds: Sequence[Fold]) -> FittedReader[BodyReader]:
+    """Fit a reader without the rows of each fold, and then to all rows."""
     began = time.perf_counter()
     texts = 1 if rows.inputs is None else len(rows.inputs.texts)
-    known = means_of(body, rows.texts, texts, work)
+    known = means_of(body, rows.texts, texts)
     if texts == 1 and len(rows.labels) > 1:
-        known, rows, folds = _with_names(body, known, rows, folds, work)
-    head, scores = fit_head(known, rows, folds, work=work)
+        known, rows, folds = _with_names(body, known, rows, folds)
+    head, scores = fit_head(known, rows, folds)
     return FittedReader(reader=_reader(body, head, texts), held_out=scores, seconds=time.perf_counter() - began)
 
 
@@ -48,7 +43,7 @@ def share_known(body: Body, texts: Sequence[str]) -> float:
 
 
 def _with_names(
-    body: Body, known: FloatArray, rows: Rows, folds: Sequence[Fold], work: Path | None
+    body: Body, known: FloatArray, rows: Rows, folds: Sequence[Fold]
 ) -> tuple[FloatArray, Rows, list[Fold]]:
     """Add the name of each label as a row with this label: its words say what it means (Chang et al. 2008, §3).
 
@@ -67,21 +62,20 @@ def _with_names(
     longer = replace(
         rows,
         texts=(),  # their means stand for them
-        truth=gathered([*blocks(rows.truth), truth], work),
-        weights=gathered([*blocks(rows.weights), np.ones(len(told), np.float32)], work),
+        truth=gathered([*blocks(rows.truth), truth]),
+        weights=gathered([*blocks(rows.weights), np.ones(len(told), np.float32)]),
     )
-    cut = [Fold(learned=gathered([*blocks(fold.learned), more], work), held_out=fold.held_out) for fold in folds]
-    return gathered([*blocks(known), vectors[told] * (usual / lengths[told])[:, None]], work), longer, cut
+    cut = [Fold(learned=gathered([*blocks(fold.learned), more]), held_out=fold.held_out) for fold in folds]
+    return gathered([*blocks(known), vectors[told] * (usual / lengths[told])[:, None]]), longer, cut
 
 
-def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = None) -> FloatArray:
+def means_of(body: Body, texts: Sequence[str], fields: int) -> FloatArray:
     """Return the weighted means of the vectors of the words of each text, stretched: (texts, fields · dims).
 
     Args:
         fields: how many texts a row has. Each has its own mean.
-        work: the folder that keeps large arrays. None: memory does.
     """
-    corpus, index = Corpus.of(texts, work), dict[str, int]()
+    corpus, index = Corpus.of(texts), dict[str, int]()
     field = np.array([field_of(name) for name in corpus.names], np.int64)
     plain = (name[of:] if of >= 0 else "" for name, of in zip(corpus.names, field.tolist(), strict=True))
     number = np.array([index.setdefault(name, len(index)) if name else -1 for name in plain], np.int64)
@@ -99,7 +93,7 @@ def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = 
         found = found if body.stretch is None else found @ body.stretch
         return found.astype(np.float32).reshape(len(part), -1)
 
-    return gathered(map(means, corpus.parts()), work)
+    return gathered(map(means, corpus.parts()))
 
 
 def _reader(body: Body, head: Head, texts: int) -> BodyReader:

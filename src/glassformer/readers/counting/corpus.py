@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -50,7 +49,6 @@ class Corpus:
         ends: (texts + 1,) text i has the words `numbers[ends[i]:ends[i + 1]]`.
         characters: the length of all texts.
         fields: (words,) the `field_of` of each word. None if it is 0 for all of them.
-        work: the folder that keeps what is large. None: memory does.
     """
 
     names: list[str]
@@ -58,14 +56,13 @@ class Corpus:
     ends: Array
     characters: int
     fields: Array | None = None
-    work: Path | None = None
 
     @classmethod
-    def of(cls, texts: Iterable[str], work: Path | None = None) -> Corpus:
+    def of(cls, texts: Iterable[str]) -> Corpus:
         index: defaultdict[str, int] = defaultdict()
         index.default_factory = index.__len__
-        found, numbers, before, characters = Gathered(work), array("i"), 0, 0
-        found_ends, ends = Gathered(work), array("q", [0])
+        found, numbers, before, characters = Gathered(), array("i"), 0, 0
+        found_ends, ends = Gathered(), array("q", [0])
         for text in texts:
             numbers.extend(map(index.__getitem__, words_of(text)))
             ends.append(before + len(numbers))
@@ -83,7 +80,6 @@ class Corpus:
             ends=found_ends.whole(),
             characters=characters,
             fields=fields if fields.any() else None,
-            work=work,
         )
 
     def __len__(self) -> int:
@@ -123,7 +119,7 @@ def _count_runs(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     vocabulary = len(corpus.names) + _MARKS
     codes: list[Array] = []  # for each length, in ascending order
     for _ in range(LONGEST_RUN):
-        met = gathered((_longer(part, codes, vocabulary)[0] for part in corpus.parts(step)), corpus.work)
+        met = gathered(_longer(part, codes, vocabulary)[0] for part in corpus.parts(step))
         codes.append(_frequent(met, fewest))
         del met
     total = sum(map(len, codes))
@@ -141,7 +137,7 @@ def _count_runs(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     column = np.full(total, -1)
     column[kept] = np.arange(len(kept))
     parts = (_columns_in(part, codes, vocabulary, column, len(kept)) for part in corpus.parts())
-    matrix = joined_rows(parts, corpus.work)
+    matrix = joined_rows(parts)
     words, spelled = _words_of_runs(kept, codes, vocabulary), [START, END, *corpus.names]
     sizes = np.append(_sizes(spelled), -1) + 1  # with a space; the last is that of no word
 
@@ -274,7 +270,7 @@ def _count_pieces(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     kept = np.flatnonzero(texts_with >= fewest)
     of_words = of_words[:, kept]
     parts = ((_word_counts(part) @ of_words).sorted_indices() for part in corpus.parts())
-    matrix = joined_rows(parts, corpus.work)
+    matrix = joined_rows(parts)
     ngrams = np.array(list(index), dtype=object)[kept]
     return NgramCounts(
         family="characters", matrix=matrix, sizes=_sizes(ngrams), named=lambda columns: list(ngrams[columns])

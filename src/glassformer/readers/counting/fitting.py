@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -58,7 +57,6 @@ def fit_counting(
     fewest: int | None = None,
     beside_body: bool = False,
     seed: int = 0,
-    work: Path | None = None,
 ) -> FittedReader[CountingReader]:
     """Fit a reader to all texts.
 
@@ -75,20 +73,18 @@ def fit_counting(
         fewest: of the texts that an n-gram occurs in. None: two, and with few texts cross-validation may choose one.
         beside_body: whether word vectors or an encoder read the texts too. Without them, `tfidf` leads while rows are
             few: `nb`, whose values are not divided by the length of a text, learns that short ones are of one class.
-        work: the folder that keeps large matrices. None: memory does.
     """
     began = time.perf_counter()
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
     by_size = (FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (FEWEST_TEXTS, 1)
     tried = by_size if fewest is None else (fewest,)
     problem = _Problem(
-        counts=count_families(Corpus.of(texts, work), min(tried), words_alone=counting == "nb"),
+        counts=count_families(Corpus.of(texts), min(tried), words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
         row_weights=weights,
         positive_weights=positive_weights,
-        work=work,
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
     given = many or len(folds) > 1 or len(folds[0].learned) < 2
@@ -98,7 +94,7 @@ def fit_counting(
     plans = [(each, *problem.plan(ways, each, thinned, leading)) for each in tried]
     plan = min(plans, key=lambda each: each[1] + (_DOUBT if each[0] > min(tried) else 0))[2]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
-    reader = problem.fit(plan, numbers_from(0, len(texts), work)).reader(_settings(counting, plan))
+    reader = problem.fit(plan, numbers_from(0, len(texts))).reader(_settings(counting, plan))
     return FittedReader(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
@@ -247,7 +243,7 @@ class _Problem(Problem):
     def _targets(self, rows: Rows) -> Array:
         """Return for each output whether a row is of its class: (rows, outputs)."""
         outputs = slice(-self.outputs, None)  # of two classes the second
-        return gathered((self._one_hot(block)[:, outputs] > 0 for block in blocks(rows)), self.work)
+        return gathered(self._one_hot(block)[:, outputs] > 0 for block in blocks(rows))
 
     def _with_fit(self, model: Model, choice: _Choice, rows: Rows) -> Model:
         """Return the model with the weights of another way of counting."""
@@ -274,11 +270,10 @@ class _Problem(Problem):
             row_weights=weights,
             ratios=ratios,
             positive_weights=self.positive_weights,
-            work=self.work,
         )
 
     def _of_rows(self, values: Array, rows: Rows) -> Array:
-        return gathered((values[block] for block in blocks(rows)), self.work)
+        return gathered(values[block] for block in blocks(rows))
 
 
 def _settings(counting: Counting, plan: _Plan) -> dict[str, Any]:

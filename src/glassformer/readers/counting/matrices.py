@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -13,13 +12,9 @@ from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
 
 
-def joined_rows(parts: Iterable[sparse.csr_matrix], work: Path | None = None) -> sparse.csr_matrix:
-    """Return parts of a matrix one below another. Their memory is freed on the way, which `vstack` cannot do.
-
-    Args:
-        work: the folder that keeps a large matrix. None: memory does.
-    """
-    values, columns, ends, before = Gathered(work), Gathered(work), Gathered(work), 0
+def joined_rows(parts: Iterable[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """Return parts of a matrix one below another. Their memory is freed on the way, which `vstack` cannot do."""
+    values, columns, ends, before = Gathered(), Gathered(), Gathered(), 0
     ends.add(np.zeros(1, np.int64))
     for part in parts:
         values.add(part.data)
@@ -28,7 +23,7 @@ def joined_rows(parts: Iterable[sparse.csr_matrix], work: Path | None = None) ->
         before, width = before + part.nnz, part.shape[1]
     inside, bounds = columns.whole(), ends.whole()
     if before <= np.iinfo(inside.dtype).max:  # SciPy takes both as they lie if they have one type
-        bounds = gathered((bounds[part].astype(inside.dtype) for part in parts_of(len(bounds))), work)
+        bounds = gathered(bounds[part].astype(inside.dtype) for part in parts_of(len(bounds)))
     return sparse.csr_matrix((values.whole(), inside, bounds), shape=(len(bounds) - 1, width))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,6 @@ class Problem(ABC):
     counts: list[NgramCounts]
     outputs: int = 1
     n_classes: int = 1
-    work: Path | None = None
 
     @abstractmethod
     def relevance(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> Array:
@@ -52,7 +50,7 @@ class Problem(ABC):
 
     def present(self, counts: NgramCounts, rows: Rows, columns: Rows) -> sparse.csr_matrix:
         """Return 1 where a row has an n-gram: (rows, columns)."""
-        return joined_rows((presence_of(counts.matrix[block][:, columns]) for block in blocks(rows)), self.work)
+        return joined_rows(presence_of(counts.matrix[block][:, columns]) for block in blocks(rows))
 
     def begun(self, rows: Rows, fewest: int, *, ways: int = 1) -> Model:
         """Return a model without weights. Its n-grams and their idf are those of these rows alone.
@@ -110,7 +108,7 @@ class Model:
     def values(self, rows: Rows) -> sparse.csr_matrix:
         """Return the TF-IDF values of all families: (rows, n-grams)."""
         parts = (sparse.hstack(self._values(block), format="csr") for block in blocks(rows))
-        return joined_rows(parts, self.problem.work)
+        return joined_rows(parts)
 
     def _values(self, rows: Rows) -> list[sparse.csr_matrix]:
         """Return the TF-IDF values of each family: (rows, n-grams)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -31,7 +30,6 @@ def regression_per_output(
     row_weights: FloatArray,
     ratios: FloatArray | None = None,
     positive_weights: FloatArray | None = None,
-    work: Path | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Fit a regression of two classes for each output: weights (columns, outputs) and bias (outputs,).
 
@@ -40,7 +38,6 @@ def regression_per_output(
         strength: C of scikit-learn.
         ratios: (columns, outputs) factors of the values. The weights are for values without them.
         positive_weights: (outputs,) factors of the weights of the rows of the output's class.
-        work: the folder that keeps large matrices. None: memory does.
     """
     outputs = targets.shape[1]
     weights, bias = np.zeros((values.shape[1], outputs), np.float32), np.zeros(outputs, np.float32)
@@ -55,7 +52,7 @@ def regression_per_output(
             columns, intercepts = _fit(values, target, strength, weigh)
         else:
             scaled = (rows_of(values, part) @ sparse.diags_array(scale) for part in parts_of(len(target)))
-            columns, intercepts = _fit(joined_rows(scaled, work), target, strength, weigh)
+            columns, intercepts = _fit(joined_rows(scaled), target, strength, weigh)
         weights[:, output], bias[output] = columns[0] * scale, float(intercepts[0])
     return weights, bias
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +48,6 @@ def fit_ridge(
     folds: Sequence[Fold],
     groups: Rows | None = None,
     seed: int = 0,
-    work: Path | None = None,
 ) -> FittedReader[CountingReader]:
     """Fit a reader with a single output to all texts. Cross-validation chooses the penalty.
 
@@ -58,10 +56,9 @@ def fit_ridge(
         folds: rows whose numbers are wanted from a reader that has not seen them. Several of them choose the penalty
             too; a single one does so by folds within the rows that it learns from.
         groups: a number for each row that the first fold learns from. Cross-validation splits no group.
-        work: the folder that keeps large matrices. None: memory does.
     """
     began = time.perf_counter()
-    problem = _Problem(counts=count_families(Corpus.of(texts, work), FEWEST_TEXTS), targets=targets, work=work)
+    problem = _Problem(counts=count_families(Corpus.of(texts), FEWEST_TEXTS), targets=targets)
     trials = folds if len(folds) > 1 else folds_within(folds[0], strata_of(targets), seed, groups, None)
     thinned = [fold.thinned(MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
     strength = problem.choose(thinned)

@@ -128,7 +128,7 @@ def fit_encoder(
         encoder = tuned(encoder, rows, tune, say)
     vectors = _vectors(encoder, rows, kept, say)
     encoder.model.cpu()
-    head, scores = fit_head(vectors, rows, folds, of_folds, work)
+    head, scores = fit_head(vectors, rows, folds, of_folds)
     reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
     return FittedReader(
         reader=reader,

@@ -26,13 +26,13 @@ _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance, or that alone ca
 def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
     """Return what the readers beside the transformer learn."""
     names, tables = prepared.labels, prepared.splits.tables
-    labels = gathered(map(names.encode, tables), prepared.work)
+    labels = gathered(map(names.encode, tables))
     class_weights = prepared.class_weights.numpy()
-    weights, parts = gathered(map(weights_of, tables), prepared.work), parts_of(len(labels))
+    weights, parts = gathered(map(weights_of, tables)), parts_of(len(labels))
     if not names.multilabel:
-        weights = gathered((weights[part] * class_weights[labels[part]] for part in parts), prepared.work)
+        weights = gathered(weights[part] * class_weights[labels[part]] for part in parts)
     mean = weights.mean()  # their scale would change how strongly counting is regularised
-    row_weights = gathered((weights[part] / mean for part in parts), prepared.work)
+    row_weights = gathered(weights[part] / mean for part in parts)
 
     def fit(texts: pl.Series, folds: Sequence[Fold], groups: Array | None, beside_body: bool) -> FittedReader:
         model = prepared.recipe.model
@@ -49,7 +49,6 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
             fewest=fewest,
             beside_body=beside_body,
             seed=prepared.recipe.training.seed,
-            work=prepared.work,
         )
 
     return Lessons(

@@ -168,9 +168,7 @@ def lessons(prepared: Prepared, *, fewest: int | None = None) -> Lessons:  # noq
         strata=strata_of(targets),
         weights=np.ones(len(targets), np.float32),
         loss=lambda scores, truth: number_losses(scores[:, 0], truth.to(scores.dtype), prepared.recipe.training),
-        fit_counting=lambda texts, folds, groups, _: fit_ridge(
-            texts, targets, folds=folds, groups=groups, seed=seed, work=prepared.work
-        ),
+        fit_counting=lambda texts, folds, groups, _: fit_ridge(texts, targets, folds=folds, groups=groups, seed=seed),
     )
 
 
