@@ -201,8 +201,8 @@ def measure_model(
         command=command,
     )
     if too_good:
-        none = {"verdict": "No verdict: some of these rows were learned.", "reader_verdict": None}
-        found = found.model_copy(update={"duel": found.duel.model_copy(update=none)})
+        duel = found.duel.model_copy(update={"verdict": "No verdict: some of these rows were learned."})
+        found = found.model_copy(update={"duel": duel})
     return found.model_copy(update={"drift": drift, "too_good": too_good}), rows
 
 
