@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from glassformer.data.arrays import Array, FloatArray, IntArray, blocks, gathered, numbers_from, parts_of
+from glassformer.data.arrays import Array, FloatArray, IntArray, blocks, gathered, numbers_from, parts_of, some_of
 from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -19,6 +19,7 @@ _LIKELY, _DEVIATION = 0.03, 1.3  # of C, and of its logarithm, before any row is
 _MANY_OUTPUTS = 20  # beyond, the first fold alone chooses
 _SCALES = np.geomspace(0.25, 16, 13)  # of scores: whoever joins readers scales them too
 _LEAST_SCALE = 0.005  # of texts whose words are hardly known: their means differ by noise. Of others it is .01 to .05
+_MOST_ROWS = 500_000  # that a head learns from: it has some hundred weights for an output
 _ROWS_AT_ONCE = 200_000  # of which there are scores at once
 _STEPS, _TOLERANCE = 100, 1e-5  # of the optimizer
 
@@ -86,11 +87,12 @@ def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
 
 
 def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float) -> Head:
-    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) of the chosen rows by L-BFGS.
+    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) of the chosen rows, or of many of them, by L-BFGS.
 
     Their vectors are centred, and scaled as a whole. SciPy's optimizer, as the first one of PyTorch that a process
     makes imports its compiler, which takes seconds.
     """
+    chosen = chosen[some_of(len(chosen), _MOST_ROWS, rows.seed)]
     parts, size = blocks(chosen), max(1, len(chosen))
     centre = (sum(vectors[block].sum(axis=0, dtype=np.float64) for block in parts) / size).astype(np.float32)
     squares = sum(float(np.square(vectors[block] - centre).sum(dtype=np.float64)) for block in parts)
