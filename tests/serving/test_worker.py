@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from glassformer.explanation.explain import explain
+from glassformer.explanation.pauses import in_pauses, pause
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.worker import Batch, Worker
@@ -359,3 +361,52 @@ def test_answers_that_depend_on_other_texts_are_not_given_together(
         assert fake.asked + other.asked == asked
 
     run(ask_all())
+
+
+def test_answers_pass_in_the_pauses_of_other_work() -> None:
+    model, said, failed = FakeModel(), list[str](), list[str]()
+    model.turns.release(10)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def long_work() -> str:
+        begun.set()
+        assert go_on.wait(WAIT)
+        pause()
+        said.append("long")
+        return "long"
+
+    async def ask(worker: Worker, text: str) -> None:
+        try:
+            await worker.answer(model, [text])
+            said.append(text)
+        except ValueError:
+            failed.append(text)
+
+    async def play() -> None:
+        worker = Worker(LIMITS)
+        long = asyncio.create_task(worker.do(long_work))
+        await asyncio.to_thread(begun.wait, WAIT)
+        passing = [asyncio.create_task(ask(worker, text)) for text in ("a", "!b")]
+        await settled()
+        assert worker.seconds_to_wait(long=False) == 0, "none of the time of the long work"
+        go_on.set()
+        assert await long == "long"
+        await asyncio.gather(*passing)
+        assert worker.waiting == 0
+        worker.stop()
+
+    run(play())
+    assert (model.asked, failed) == ([["a", "!b"], ["a"], ["!b"]], ["!b"])
+    assert sorted(said) == ["a", "long"]
+
+
+def test_an_explanation_is_the_same_with_answers_in_its_pauses() -> None:
+    predictor, text = Predictor(two_readers()), "loved the plot but not at all the acting of the film"
+    alone, answers = explain(predictor, text), list[Any]()
+    with in_pauses(lambda: answers.append(predictor.logits([text]).tolist())):
+        for method in ("shapley", "integrated-gradients", "occlusion"):
+            explain(predictor, text, method=method)
+        found = explain(predictor, text)
+    assert found.as_json() == alone.as_json()
+    assert len(answers) > 20
+    assert all(answer == answers[0] for answer in answers)

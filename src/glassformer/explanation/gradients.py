@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from glassformer.data.arrays import DoubleArray, IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
+from glassformer.explanation.pauses import pause
 from glassformer.explanation.reading import TOKENS_AT_ONCE, TokenReading
 from glassformer.models.listening import listening, taps_of
 from glassformer.models.parts import parts_of
@@ -101,6 +102,7 @@ def _along_the_path(
     pairs = [(window, point) for window in range(len(windows)) for point in range(len(points))]
     values = torch.zeros(len(windows), windows.shape[1] - 1, dtype=torch.float64)
     for first in range(0, len(pairs), size):
+        pause()
         chosen = pairs[first : first + size]
         rows = torch.tensor([window for window, _ in chosen])
         words, zero = ends[rows], starts[rows]

@@ -16,6 +16,7 @@ from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
 from glassformer.explanation.asked import Asked, Goal
 from glassformer.explanation.exact import CountedShares, RuledShares, counted_shares, ruled_shares
+from glassformer.explanation.pauses import pause
 from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
@@ -65,7 +66,8 @@ class Question:
         return float(self._margins(self.logits)[0])
 
     def margins(self, texts: Sequence[str]) -> DoubleArray:
-        return self._margins(self.predictor.logits(texts))
+        scores = self.predictor.reader_logits(texts, on_progress=lambda _: pause())
+        return self._margins(np.sum(list(scores.values()), axis=0))
 
     def _margins(self, logits: Scores) -> DoubleArray:
         found: DoubleArray = logits @ self.asked.direction + self.asked.offset

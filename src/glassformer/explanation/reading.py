@@ -12,6 +12,7 @@ import numpy as np
 from glassformer.data.arrays import BoolArray, DoubleArray, FloatArray, IntArray
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.data.windows import covering_windows
+from glassformer.explanation.pauses import pause
 from glassformer.explanation.words import NO_WORD
 
 Logits = Callable[[IntArray, BoolArray], FloatArray]
@@ -66,6 +67,7 @@ class TokenReading:
         for length, numbers in by_length.items():
             size = max(1, TOKENS_AT_ONCE // length)
             for first in range(0, len(numbers), size):
+                pause()
                 part = numbers[first : first + size]
                 found[part] = self.margins(np.stack([rows[number] for number in part]))
         return found

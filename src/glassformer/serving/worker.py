@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from glassformer.data.wording import counted
+from glassformer.explanation.pauses import in_pauses
 from glassformer.serving.limits import Limits, RefusedError
 
 Result = TypeVar("Result")
@@ -83,10 +86,9 @@ class Worker:
     """Does work in the order of the requests, in one thread.
 
     Requests for answers go before all else, as an explanation takes as long as a thousand answers. So that the others
-    come to an end too, every fifth turn is theirs.
-
-    An explanation replaces the embeddings inside a model while it computes gradients, so nothing else may ask the model
-    then.
+    come to an end too, every fifth turn is theirs. An explanation that has begun lets answers pass in its pauses, as it
+    may take seconds. In between it replaces the embeddings inside a model to compute gradients, so nothing else may ask
+    the model then.
 
     Requests for answers of the same model that wait at the same time are answered together, as a model reads many short
     texts faster than one after the other. No request waits for others to come. Each gets the answers that it would get
@@ -100,6 +102,7 @@ class Worker:
         self._limits = limits
         self._on_batch = on_batch
         self._queue: deque[_Piece] = deque()
+        self._taking = threading.Lock()  # while pieces are put into the queue and taken out
         self._seconds, self._long_seconds = 0.0, 0.0  # of an answer and of all else, on average
         self._under_way, self._under_way_is_long, self._answers_in_a_row = 0, False, 0
         self._working: asyncio.Task[None] | None = None
@@ -122,10 +125,14 @@ class Worker:
 
     def seconds_to_wait(self, *, long: bool) -> float:
         """How long what comes first will take, by what was measured so far."""
-        answers = sum(piece.model is not None for piece in self._queue)
-        others = len(self._queue) - answers if long else 0
-        under_way = self._under_way * (self._long_seconds if self._under_way_is_long else self._seconds)
-        return answers * self._seconds + others * self._long_seconds + under_way
+        queue = tuple(self._queue)  # at once: the thread may take from it
+        answers = sum(piece.model is not None for piece in queue)
+        others = len(queue) - answers if long else 0
+        if long and self._under_way_is_long:
+            others += self._under_way
+        else:
+            answers += self._under_way
+        return answers * self._seconds + others * self._long_seconds
 
     async def do(self, work: Callable[[], Result], *, client: str | None = None) -> Result:
         """Do a piece of work in the thread. If this is cancelled, work that has not begun is not done.
@@ -137,7 +144,7 @@ class Worker:
             RefusedError: too many pieces wait already (429), or it has waited for too long (503).
         """
         self.refuse_if_full(long=True)
-        waiting = sum(piece.client == client for piece in self._queue) if client else 0
+        waiting = sum(piece.client == client for piece in tuple(self._queue)) if client else 0
         if waiting >= self._limits.waiting_of_client:
             raise _refused(429, f"{waiting:,} of your requests wait already", waiting * self._long_seconds)
         return await self._done(_Piece(work=work, client=client), patience=self._limits.wait_seconds)
@@ -154,7 +161,8 @@ class Worker:
 
     async def _done(self, piece: _Piece, *, patience: float | None) -> Any:
         loop = asyncio.get_running_loop()
-        self._queue.append(piece)
+        with self._taking:
+            self._queue.append(piece)
         if self._working is None:
             self._working = loop.create_task(self._work())
         impatient = None if patience is None else loop.call_later(patience, self._give_up, piece)
@@ -163,12 +171,17 @@ class Worker:
         finally:
             if impatient is not None:
                 impatient.cancel()
-            if piece in self._queue:  # this was cancelled
+            self._taken(piece)  # this may be cancelled
+
+    def _taken(self, piece: _Piece) -> bool:
+        """Take a piece out of the queue, if it is there."""
+        with self._taking:
+            if is_there := piece in self._queue:
                 self._queue.remove(piece)
+        return is_there
 
     def _give_up(self, piece: _Piece) -> None:
-        if piece in self._queue:
-            self._queue.remove(piece)
+        if self._taken(piece):
             why = f"the request has waited for {counted(self._limits.wait_seconds, 'second')}"
             piece.done.set_exception(_refused(503, why, self.seconds_to_wait(long=piece.model is None)))
 
@@ -183,8 +196,15 @@ class Worker:
     def _next(self) -> list[_Piece]:
         """Take the piece whose turn it is, and with it those behind it that are answered together with it."""
         turn_of_answers = self._answers_in_a_row < _ANSWERS_IN_A_ROW
-        first = next((piece for piece in self._queue if (piece.model is not None) == turn_of_answers), self._queue[0])
-        self._answers_in_a_row = 0 if first.model is None else self._answers_in_a_row + 1
+        with self._taking:
+            first = self._first(answer=turn_of_answers) or self._queue[0]
+            self._answers_in_a_row = 0 if first.model is None else self._answers_in_a_row + 1
+            return self._with_others(first)
+
+    def _first(self, *, answer: bool) -> _Piece | None:
+        return next((piece for piece in self._queue if (piece.model is not None) == answer), None)
+
+    def _with_others(self, first: _Piece) -> list[_Piece]:
         self._queue.remove(first)
         taken, room = [first], self._limits.batch_characters - first.characters
         together = first.model is not None and not first.model.depends_on_batch
@@ -200,12 +220,32 @@ class Worker:
 
     async def _do(self, pieces: list[_Piece]) -> None:
         self._under_way, self._under_way_is_long = len(pieces), pieces[0].model is None
-        begun = time.perf_counter()
+        loop, begun = asyncio.get_running_loop(), time.perf_counter()
         try:
-            outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, _outcomes, pieces)
+            outcomes = await loop.run_in_executor(self._thread, self._outcomes, pieces, loop)
         finally:
             self._under_way = 0
-        seconds = time.perf_counter() - begun
+        self._settle(pieces, outcomes, time.perf_counter() - begun)
+
+    def _outcomes(self, pieces: list[_Piece], loop: asyncio.AbstractEventLoop) -> list[_Outcome]:
+        """Do pieces, in the thread. Answers pass in the pauses of other work."""
+        if pieces[0].model is not None:
+            return _outcomes(pieces)
+        with in_pauses(partial(self._let_answers_pass, loop)):
+            return _outcomes(pieces)
+
+    def _let_answers_pass(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._taking:
+            first = self._first(answer=True)
+            pieces = [] if first is None else self._with_others(first)
+        if pieces:
+            begun = time.perf_counter()
+            outcomes = _outcomes(pieces)
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(self._settle, pieces, outcomes, time.perf_counter() - begun)
+
+    def _settle(self, pieces: list[_Piece], outcomes: list[_Outcome], seconds: float) -> None:
+        """Give each piece its outcome, in the event loop."""
         if pieces[0].model is None:
             self._long_seconds += _MEMORY * (seconds - self._long_seconds)
         else:
