@@ -11,10 +11,11 @@ from collections.abc import Sequence
 _LONGEST = 80
 _NAMED: dict[str, str] = {}
 _SECRET = re.compile(
-    r"(?:\w:|/)/?[^\s/:]*(:(?!\d+/)\S+@)|\b(?:password|passwd|pwd|token|sig|signature|secret|key)(=[^&#\s]{4,})",
+    r"(?:\w:|/)/?[^\s/:]*(:(?!\d+/)\S+@)|\b((?:password|passwd|pwd|token|sig|signature|secret|key)=)[^&#\s]{4,}",
     re.IGNORECASE,
 )
-"""A password behind a user, and words in place of one behind the ? of an address."""
+"""A password after a user, or a value after `password=` and the like."""
+_LONGEST_ADDRESS = 4_096
 # Messages of torch's allocators, oneDNN, CUDA's libraries, C++, Rust and the loader of libraries. With "a primitive
 # descriptor", oneDNN means that it does not support an operation.
 _NO_MEMORY = re.compile(
@@ -34,9 +35,11 @@ def name_as(words: str, name: str) -> None:
 
 def hide_secrets(argument: str) -> None:
     """From now on, messages leave out what looks like a password, also in an address that is mistyped or misplaced."""
-    for found in _SECRET.finditer(argument):
-        secret = found[1] or found[2]
-        name_as(secret, f"{secret[0]}…{'@' * secret.endswith('@')}")
+    for found in _SECRET.finditer(argument[:_LONGEST_ADDRESS]):
+        if found[1]:
+            name_as(found[1], ":…@")
+        else:
+            name_as(found[0], f"{found[2]}…")
 
 
 def as_named(text: str) -> str:

@@ -184,13 +184,16 @@ def test_many_rare_classes_are_split_all_the_same(labels: list[str] | list[list[
 WORDS = st.text(st.sampled_from("aZ\u00e9\u4e00\uffff\U0001f600"), max_size=3)
 
 
-@given(labels=st.lists(WORDS, min_size=1, max_size=30), fewest=st.integers(1, 4))
-def test_strata_are_numbered_by_code_point(labels: list[str], fewest: int) -> None:
+@given(labels=st.lists(WORDS, min_size=1, max_size=30), fewest=st.integers(1, 4), many=st.sampled_from((0, 100)))
+def test_strata_are_numbered_by_code_point(labels: list[str], fewest: int, many: int) -> None:
     """Published splits hang on these numbers."""
     names, numbers, counts = np.unique(np.array(labels), return_inverse=True, return_counts=True)
     rare = counts[numbers] < fewest
     pool = counts.argmax() if rare.sum() < fewest else len(names)
-    assert splits._strata(pl.Series(labels), fewest=fewest).tolist() == np.where(rare, pool, numbers).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits, "_MANY_VALUES", many)
+        found = splits._strata(pl.Series(labels), fewest=fewest)
+    assert found.tolist() == np.where(rare, pool, numbers).tolist()
 
 
 @given(st.lists(st.lists(WORDS, max_size=3), min_size=1, max_size=9))

@@ -70,7 +70,7 @@ def test_the_model_is_measured_beside_each_reader() -> None:
     ]),
     (rows(0, 160), rows(0, 155), rows(0, 100), [
         "Counting decides here: it gives .775 alone",
-        "do not show that the transformer helps. The interval is without 0, but a clear difference also needs p below",
+        "do not show that the transformer helps. The interval excludes 0, but a clear difference also needs p below",
     ]),
     (rows(0, 160), rows(0, 160), rows(0, 100), [
         "Counting decides here: it gives .800 alone, and with the transformer .800 (right on the same rows); these ",

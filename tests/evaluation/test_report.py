@@ -96,7 +96,7 @@ def test_the_duel_has_a_row_for_each_reader_alone() -> None:
     assert evaluation.duel.reader_verdict in html.partition("<nav")[0]
     assert "Against counting alone: " in html
     assert "only the transformer alone; difference" in html
-    assert "The interval is without 0" not in html
+    assert "The interval excludes 0" not in html
 
 
 def test_a_comparison_says_why_its_interval_and_its_p_differ() -> None:
@@ -105,7 +105,7 @@ def test_a_comparison_says_why_its_interval_and_its_p_differ() -> None:
     unclear = first.model_copy(update={"difference": Estimate(value=0.1, low=0.01, high=0.2), "mcnemar_p": 0.06})
     changed = evaluation.duel.model_copy(update={"comparisons": (unclear,)})
     html = shown(evaluation.model_copy(update={"duel": changed}))
-    assert "McNemar p = .060. The interval is without 0, but a clear difference also needs p below .050." in html
+    assert "McNemar p = .060. The interval excludes 0, but a clear difference also needs p below .050." in html
 
 
 def test_one_of_anything_is_one() -> None:

@@ -9,12 +9,12 @@ from glassformer.targets.labels.evaluation_comparison import which_is_more_accur
 from tests.evaluation.samples import sample_evaluation
 
 STRICTER = (
-    " The interval is without 0, but a clear difference also needs p below .050. The exact test behind p is stricter "
+    " The interval excludes 0, but a clear difference also needs p below .050. The exact test behind p is stricter "
     "where few rows are right by one of the two alone."
 )
 
 UNDRAWN = (
-    " p is below .050, but a clear difference also needs an interval without 0. The interval draws the rows "
+    " p is below .050, but a clear difference also needs an interval that excludes 0. The interval draws the rows "
     "anew, and p counts those that one of the two alone gets right."
 )
 

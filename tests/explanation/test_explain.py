@@ -143,7 +143,7 @@ def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) 
             0.9,
             "Do not rely on this explanation: by deletion of words, its shares did better in 35.5 of 40 comparisons",
         ),
-        (0.5, 0.9, "20 of 40 comparisons with random rankings, which is less than 90%."),
+        (0.5, 0.9, "20 of 40 comparisons with random rankings; it needs 90% of them."),
         (0.95, 0.2, "Do not rely on the order of the words in this explanation: by deletion of words, its shares did"),
         (0.95, 0.2, "but other methods rank the words differently (median rank correlation 0.20)."),
         (0.95, -0.2, "(median rank correlation −0.20)."),

@@ -9,13 +9,11 @@ from typing import Any
 from glassformer.errors import UsageError
 from glassformer.training.setting_names import nearest
 
-_OF_NUMBERS = {
-    f"Input should be a valid {kind}, unable to parse string as {what}": f"write a {ours}"
-    for kind, what, ours in (
-        ("number", "a number", "number with a point, as in 1.5"),
-        ("integer", "an integer", "whole number, as in 3"),
-    )
+_IN_OUR_WORDS = {
+    "Input should be a valid number, unable to parse string as a number": "write a number, such as 3 or 1.5",
+    "Input should be a valid integer, unable to parse string as an integer": "write a whole number, such as 3",
 }
+"""What typer says of numbers."""
 _TAKE_TEXTS = {"explain", "generate", "predict", "trace"}
 
 
@@ -28,9 +26,9 @@ def add_hint(error: Exception) -> None:
     elif getattr(error, "option_name", None) == "--next" and "requires" in getattr(error, "message", ""):
         error.message = "--next: give a number and a table, as in --next 50 more.csv"  # type: ignore[attr-defined]
     else:
-        for theirs, ours in _OF_NUMBERS.items():
-            if getattr(error, "message", "") == theirs:
-                error.message = ours  # type: ignore[attr-defined]
+        said = getattr(error, "message", None)
+        if said in _IN_OUR_WORDS:
+            error.message = _IN_OUR_WORDS[said]  # type: ignore[attr-defined]
 
 
 def _begins_a_text(error: Any) -> bool:

@@ -99,7 +99,7 @@ def as_weights(arrays: Mapping[str, Array], path: Path) -> dict[str, FloatArray]
 def mapping_in(folder: Path) -> Iterator[None]:
     """Meanwhile, large frames and arrays lie in files of this folder, or of the first one above it that exists.
 
-    The files have no names: they are gone with them, also if the process is killed. If nothing can be written
+    The files have no names, and vanish with what lies in them, also if the process is killed. If nothing can be written
     or mapped there, memory holds all: whoever writes more there says why.
     """
     there: Path | None = next(path for path in (folder, *folder.absolute().parents) if path.is_dir())
@@ -132,7 +132,7 @@ def blocks(rows: Array) -> list[Array]:
 
 
 def parts_of(rows: int, at_once: int | None = None) -> list[slice]:
-    """Cut so many rows into parts of equal size, one at least. They are no copies, unlike `blocks`."""
+    """Return slices of nearly equal size that cover so many rows, one at least. Unlike `blocks`, they copy nothing."""
     starts = np.linspace(0, rows, max(1, -(-rows // (at_once or _ROWS_AT_ONCE))) + 1).astype(int).tolist()
     return [slice(*part) for part in pairwise(starts)]
 
@@ -158,6 +158,7 @@ class Gathered:
         self._file: IO[bytes] | None = None
 
     def add(self, part: Array) -> None:
+        assert not self._parts or part.dtype == self._parts[0].dtype
         self._parts.append(part)
         self._bytes += part.nbytes
         if self._folder is not None and (self._file or self._bytes > _MOST_IN_MEMORY):

@@ -98,7 +98,9 @@ async def _no_number(_: Request, __: Exception) -> JSONResponse:
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:
     """Say that a change is not on the disk. Nothing of it is."""
     why = getattr(error, "strerror", None) or error
-    code = getattr(error, "sqlite_errorcode", None)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the other bits say more
+    if isinstance(error, (sqlite3.IntegrityError, sqlite3.ProgrammingError)):  # a bug
+        raise error
     if isinstance(error, GoneError):
         return JSONResponse({"reason": f"nothing was kept: {why}"}, 500)
     if code == sqlite3.SQLITE_BUSY:

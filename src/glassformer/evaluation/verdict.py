@@ -69,11 +69,11 @@ def why_not_clear(difference: Estimate, p: float | None) -> str:
         return ""
     if p < SIGNIFICANCE:
         return (
-            f" p is below {share(SIGNIFICANCE)}, but a clear difference also needs an interval without 0. The "
+            f" p is below {share(SIGNIFICANCE)}, but a clear difference also needs an interval that excludes 0. The "
             "interval draws the rows anew, and p counts those that one of the two alone gets right."
         )
     return (
-        f" The interval is without 0, but a clear difference also needs p below {share(SIGNIFICANCE)}. The exact test "
+        f" The interval excludes 0, but a clear difference also needs p below {share(SIGNIFICANCE)}. The exact test "
         "behind p is stricter where few rows are right by one of the two alone."
     )
 

@@ -193,7 +193,7 @@ class Explanation:
             return "The text has too few words to check this explanation by deleting some of them."
         checked = f"by deletion of words, its shares did better in {found.won} comparisons with random rankings"
         if found.score < FAITHFUL:
-            return f"Do not rely on this explanation: {checked}, which is less than {FAITHFUL:.0%}."
+            return f"Do not rely on this explanation: {checked}; it needs {FAITHFUL:.0%} of them."
         if self.median_agreement < AGREEING:
             median = f"{self.median_agreement:.2f}".replace("-", "−")
             return (

@@ -1,6 +1,6 @@
 """Compare the files of a folder that glassformer wrote with the checksums that it wrote beside them or into them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,17 +57,19 @@ def _compared(folder: Path) -> Iterator[tuple[str, bool]]:
     for path in sorted(folder.rglob("*")):
         place = path.parent
         if path.name == SUMS_FILE:
-            sums = read_sums(place)
-            changed = damaged(place, sums)
-            yield from ((_name(folder, place / name), name not in changed) for name in sums)
+            yield from _named(folder, place, read_sums(place))
         elif path.name == STORE_FILE:
             whole = is_whole_store(place)
             yield from ((_name(folder, each), whole) for each in place.iterdir() if each.is_file())
         elif path.name == MANIFEST and path.is_file():
-            for name, digest in answers_of(place).items():
-                yield _name(folder, place / name), not damaged(place, {name: digest})
+            yield from _named(folder, place, answers_of(place))
         elif path.suffix == ".safetensors" and CHECKPOINT_FOLDER in path.parts:
             yield _name(folder, path), is_as_written(path)
+
+
+def _named(folder: Path, place: Path, sums: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    changed = {*damaged(place, sums)}
+    return ((_name(folder, place / name), name not in changed) for name in sums)
 
 
 def _name(folder: Path, path: Path) -> str:

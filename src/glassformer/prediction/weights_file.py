@@ -133,7 +133,9 @@ def _built(described: Described[Module], path: Path) -> Module:
 def _named_damage(path: Path) -> Iterator[None]:
     try:
         yield
-    except (SafetensorError, OSError, RuntimeError) as error:  # the last one of torch, where a file cannot be opened
+    except RuntimeError as error:  # of torch, where a file cannot be opened
         if is_out_of_memory(error):
             raise
+        raise GlassformerError(f"{path} cannot be read: {error}") from error
+    except (SafetensorError, OSError) as error:
         raise GlassformerError(f"{path} is cut short or damaged ({error}); copy the folder again") from error

@@ -41,7 +41,7 @@ def fit_head(
     folds: Sequence[Fold],
     of_folds: Sequence[FloatArray] | None = None,
 ) -> tuple[Head, FloatArray]:
-    """Fit a head without the rows of each fold, and then to all rows.
+    """Fit a head without the rows of each fold, and then to all rows; of very many rows, to some of them.
 
     Args:
         vectors: (rows, dims) of the texts.

@@ -1,5 +1,7 @@
 """Answer a table that was sent, and measure the answers if it has labels."""
 
+import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -72,7 +74,7 @@ def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
             path = Path(kept.enter_context(TemporaryDirectory(prefix="glassformer-"))) / f"table{suffix}"
             path.write_bytes(content)
         except OSError as error:
-            why = (error.strerror or "there is no folder").lower()
+            why = os.strerror(error.errno or errno.EIO).lower()  # its own words may list folders
             raise GlassformerError(
                 f"the server cannot keep the table while it answers: {why}; try again later"
             ) from error

@@ -73,13 +73,15 @@ class _Piece:
         """Do it."""
         try:
             return _Outcome(self.work())
-        except BaseException as error:  # a panic in Rust is no `Exception`, and without an outcome all would wait
+        except Exception as error:
             return _Outcome(None, error)
+        except BaseException as error:  # a panic in Rust, say; without an outcome, all would wait
+            return _Outcome(None, RuntimeError(type(error).__name__))
 
 
 class _Outcome(NamedTuple):
     result: Any
-    error: BaseException | None = None
+    error: Exception | None = None
 
 
 class Worker:

@@ -92,8 +92,8 @@ def work_in(
     overwrite: bool,
     processes: Processes = ALONE,
 ) -> Iterator[None]:
-    """Begin or continue an unfinished run in `out`. Meanwhile, no other process may write there, and it holds large
-    arrays.
+    """Begin or continue an unfinished run in `out`. Meanwhile, no other process may write there, and large arrays
+    lie there.
 
     Of several processes, the one that leads writes there; the others read its files.
 

@@ -145,7 +145,7 @@ def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
                 ) from None
             if "new-line character" in str(error):
                 raise UsageError(
-                    f"{place}: lines end there in another way than above, in a carriage return alone. Save the file "
+                    f"{place}: this line ends in a carriage return alone, unlike those above. Save the file "
                     "with line ends of one kind; or if it is part of a text, put the whole field in double quotes."
                 ) from None
             raise UsageError(

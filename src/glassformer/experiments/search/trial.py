@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.arrays import mapping_in
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -131,9 +132,10 @@ def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, 
     known = fitted.is_dir()
     if known:
         shutil.copytree(fitted, work, dirs_exist_ok=True)
-    trained = train_prepared(
-        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False
-    )
+    with mapping_in(work):
+        trained = train_prepared(
+            prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False
+        )
     rated = job.judge.rated(trained.metrics)._asdict()
     made = {name: kept for name in recipe.model.beside if (kept := kept_held_out(work / name)) is not None}
     if made and not known:

@@ -28,7 +28,7 @@ def joined_rows(parts: Iterable[sparse.csr_matrix]) -> sparse.csr_matrix:
 
 
 def rows_of(values: sparse.csr_matrix, part: slice) -> sparse.csr_matrix:
-    """Return some rows. `values[part]` would copy them."""
+    """Return some rows of values (rows, columns). `values[part]` would copy them."""
     ends = values.indptr[part.start : part.stop + 1]
     inside = slice(ends[0], ends[-1])
     return sparse.csr_matrix(

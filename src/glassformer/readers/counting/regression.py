@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from glassformer.data.arrays import Array, FloatArray, parts_of
 from glassformer.readers.counting.matrices import joined_rows, rows_of
+from glassformer.readers.label_loss import label_loss
 
 _ITERATIONS = 200  # of a regression
 _NEARLY_0 = 1e-9  # of the mean square of a text's values: added to each, so that texts may be the same
@@ -135,29 +136,25 @@ def _fitted_by_parts(
 ) -> tuple[Array, Array]:
     """Return what `_fitted` does, by the same optimizer and loss. No array holds a number for each row."""
     import torch
-    from torch.nn import functional
 
     classes = np.unique(target)
     outputs = 1 if len(classes) == 2 else len(classes)
     total = weigh.sum(dtype=np.float64)
-    penalty = 1 / (strength * total)
+    penalty, weigh = 1 / (strength * total), weigh.astype(values.dtype, copy=False)
 
     def penalised(flat: Array) -> tuple[float, Array]:
         weights, bias = np.split(flat.reshape(-1, outputs), [-1])
         loss, gradient = penalty * np.square(weights).sum() / 2, np.append(penalty * weights, 0 * bias, axis=0)
         known = weights.astype(values.dtype)
         for part in parts_of(len(target), _LARGE):
-            scores = torch.from_numpy(rows_of(values, part) @ known + bias.astype(values.dtype)).requires_grad_()
+            rows = rows_of(values, part)
+            scores = torch.from_numpy(rows @ known + bias.astype(values.dtype)).requires_grad_()
             truth = torch.from_numpy(np.searchsorted(classes, target[part]))
-            of_rows = torch.from_numpy(weigh[part] / np.float32(total))
-            if outputs == 1:
-                losses = functional.binary_cross_entropy_with_logits(scores[:, 0], truth.float(), reduction="none")
-            else:
-                losses = functional.cross_entropy(scores, truth, reduction="none")
-            of_part = of_rows @ losses
+            losses = label_loss(scores, truth[:, None] if outputs == 1 else truth)
+            of_part = torch.from_numpy(weigh[part] / values.dtype.type(total)) @ losses
             slopes = torch.autograd.grad(of_part, scores)[0].numpy()
             loss += of_part.item()
-            gradient[:-1] += rows_of(values, part).T @ slopes
+            gradient[:-1] += rows.T @ slopes
             gradient[-1] += slopes.sum(axis=0, dtype=np.float64)
         return loss, gradient.reshape(-1)
 

@@ -133,7 +133,7 @@ class OneLabel(Truth):
         wrong = check.estimated_wrong or 0
         labels, are = counted(round(wrong), "label"), "is" if round(wrong) == 1 else "are"
         return (
-            f"Estimate: about {labels} ({wrong / check.rows:.1%}) {are} wrong, or far fewer: texts that are hard to "
+            f"Estimate: about {labels} ({wrong / check.rows:.1%}) {are} wrong, or far fewer: labels that are hard to "
             "tell count too."
         )
 
@@ -209,7 +209,7 @@ class SeveralLabels(OneLabel):
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:
         labels = counted(round(check.estimated_wrong or 0), "label is", "labels are")
-        return f"Estimate: about {labels} missing or too many, or far fewer: texts that are hard to tell count too."
+        return f"Estimate: about {labels} missing or too many, or far fewer: labels that are hard to tell count too."
 
     def checked(self, new: str, place: str, *, new_class: bool = False) -> str | None:
         if new.lower() == NONE and new not in self.names:
