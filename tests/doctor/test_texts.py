@@ -151,7 +151,7 @@ def test_smaller_pieces_are_advised_only_where_they_are_smaller(kind: str, advis
 
 
 def test_nothing_held_out_is_said() -> None:
-    assert "No rows are set aside" in unknown(TokenizerConfig(), None).found
+    assert "No rows are held out" in unknown(TokenizerConfig(), None).found
 
 
 def rows_of(texts: list[str], labels: list[str], dropped: tuple[Dropped, ...] = ()) -> dict[str, Finding]:

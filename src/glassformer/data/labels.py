@@ -115,7 +115,7 @@ class LabelSet:
             way_out = f"The model takes {known_as} for different labels; train it again with `fold_labels=True`."
         else:
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
-            way_out = f"{hint}Rename or remove these rows, or train with rows of that label."
+            way_out = f"{hint}Correct these labels, remove the rows, or train with rows of that label."
         raise UsageError(
             f"{table.place(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
             f"not seen in training{nor}. Known: {known}. {way_out}"

@@ -155,7 +155,7 @@ def check_unknown(
     check = "unknown words"
     if held_out is None:
         share, shown = own, ""
-        found = f"{percent(own)} of the training tokens are unknown. No rows are set aside to measure it on new texts"
+        found = f"{percent(own)} of the training tokens are unknown. No rows are held out to measure it on new texts"
     else:
         texts = held_out.frame["text"][rows].to_list()
         store = TokenStore.in_memory(tokenizer.encode(texts))

@@ -68,9 +68,8 @@ class Promise(BaseModel, frozen=True, allow_inf_nan=False):
 
     def __str__(self) -> str:
         return (
-            f"on {counted(self.rows, 'held-out row')} (training {self.training}, epoch {self.epoch}), its gain is too "
-            f"small to be sure of. For all rows, it makes {max(0.0, self.expected):.2f} in log likelihood, and up to "
-            f"{GAIN} may be chance"
+            f"by {counted(self.rows, 'held-out row')} (training {self.training}, epoch {self.epoch}), it would gain "
+            f"{max(0.0, self.expected):.2f} in log likelihood on all rows; chance alone may give {GAIN}"
         )
 
 
