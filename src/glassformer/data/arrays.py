@@ -158,10 +158,10 @@ class Gathered:
         self._file: IO[bytes] | None = None
 
     def add(self, part: Array) -> None:
-        assert not self._parts or part.dtype == self._parts[0].dtype
         self._parts.append(part)
         self._bytes += part.nbytes
         if self._folder is not None and (self._file or self._bytes > _MOST_IN_MEMORY):
+            assert len({each.dtype for each in self._parts}) == 1
             with writing_in(self._folder):
                 self._file = self._file or tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (`whole` closes it)
                 for each in self._parts:
