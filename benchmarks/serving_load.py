@@ -4,9 +4,10 @@
     python -m benchmarks.serving_load --quick
 
 64 clients on this machine each send the next request when the one before is answered. Three servers in turn, several
-times, answer the same held-out tweets: `glassformer serve`, the same without micro-batching, and a plain FastAPI server around a pipeline of
-`transformers` of the same size. Each computes with one thread. Then slow, broken and hostile requests are mixed in
-(benchmarks/serving_clients.py), and each answer to one text is compared with that of the model alone.
+times, answer the same held-out tweets: `glassformer serve`, the same without micro-batching, and a plain FastAPI server
+around a pipeline of `transformers` of the same size. Each computes with one thread. Then slow, broken and hostile
+requests are mixed in (benchmarks/serving_clients.py), and each answer to one text is compared with that of the model
+alone.
 """
 
 from __future__ import annotations

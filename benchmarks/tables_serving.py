@@ -26,11 +26,12 @@ def serving_tables(found: Document) -> Iterator[str]:
         ]
     )
     words, ours, theirs = found["texts"]["words"], found["parameters"], found["parameters_of_pipeline"]
+    sooner = sorted(found["sooner"])
     yield (
         f"Medians of {found['rounds']} rounds, in which the servers take turns. With {found['clients']} clients, the p95 "
-        f"of `glassformer serve` is {min(found['sooner']):.1f} to {max(found['sooner']):.1f} times as soon as that of the "
-        f"pipeline, by round. {found['requests']:,} requests with one text of `{found['data']}` each, {words:.0f} words in "
-        f"the median; one thread; {ours:,} parameters, the pipeline's model {theirs:,}."
+        f"of `glassformer serve` comes {sooner[0]:.1f} to {sooner[-1]:.1f} times as soon as that of the pipeline. "
+        f"{found['requests']:,} requests with one text of `{found['data']}` each, {words:.0f} words in the median; one "
+        f"thread; {ours:,} parameters, the pipeline's model {theirs:,}."
     )
     hostile = found["hostile"]
     memory = ", ".join(f"{value:.0f}" for value in hostile["memory_mb"])
