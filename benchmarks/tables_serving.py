@@ -28,8 +28,8 @@ def serving_tables(found: Document) -> Iterator[str]:
     words, ours, theirs = found["texts"]["words"], found["parameters"], found["parameters_of_pipeline"]
     sooner = sorted(found["sooner"])
     yield (
-        f"Medians of {found['rounds']} rounds, in which the servers take turns. With {found['clients']} clients, the p95 "
-        f"of `glassformer serve` comes {sooner[0]:.1f} to {sooner[-1]:.1f} times as soon as that of the pipeline. "
+        f"Medians of {found['rounds']} rounds; the servers take turns. With {found['clients']} clients, the p95 of "
+        f"`glassformer serve` comes {sooner[0]:.1f} to {sooner[-1]:.1f} times as soon as that of the pipeline. "
         f"{found['requests']:,} requests with one text of `{found['data']}` each, {words:.0f} words in the median; one "
         f"thread; {ours:,} parameters, the pipeline's model {theirs:,}."
     )
