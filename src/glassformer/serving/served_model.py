@@ -172,7 +172,7 @@ class ServedModel:
         if not text.strip():
             return None
         window, most = self.predictor.max_seq_len, self.predictor.trained.config.tokenizer.max_tokens
-        windows = int(window_counts(np.array([len(ids)]), window)[0])
+        windows = 1 if len(ids) < window else int(window_counts(np.array([len(ids)]), window)[0])
         note = None
         if most is not None and len(ids) >= most and max(end for _, end in spans) < len(text.rstrip()):
             note = f"The transformer read only the first {most:,} tokens of the text."
