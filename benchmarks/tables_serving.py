@@ -28,17 +28,17 @@ def serving_tables(found: Document) -> Iterator[str]:
     words, ours, theirs = found["texts"]["words"], found["parameters"], found["parameters_of_pipeline"]
     sooner = sorted(found["sooner"])
     yield (
-        f"Medians of {found['rounds']} rounds; the servers take turns. With {found['clients']} clients, the p95 of "
-        f"`glassformer serve` comes {sooner[0]:.1f} to {sooner[-1]:.1f} times as soon as that of the pipeline. "
+        f"Medians of {found['rounds']} rounds; with {found['clients']} clients, our p95 came {sooner[0]:.1f} to "
+        f"{sooner[-1]:.1f} times as soon as the pipeline's. "
         f"{found['requests']:,} requests with one text of `{found['data']}` each, {words:.0f} words in the median; one "
         f"thread; {ours:,} parameters, the pipeline's model {theirs:,}."
     )
     hostile = found["hostile"]
     memory = ", ".join(f"{value:.0f}" for value in hostile["memory_mb"])
     yield (
-        f"{hostile['requests']:,} requests of {len(hostile['kinds'])} kinds, hostile ones among them, in "
-        f"{hostile['seconds']:,.0f} s, mixed at random, by {found['clients']} clients: {hostile['lost']:,} lost, "
-        f"{hostile['not_right']:,} answers to one text that are not those of the model alone. Such a request took "
+        f"{hostile['requests']:,} mixed requests of {len(hostile['kinds'])} kinds, some hostile, in "
+        f"{hostile['seconds']:,.0f} s by {found['clients']} clients: {hostile['lost']:,} lost, "
+        f"{hostile['not_right']:,} answers to one text unlike those of the model alone. Such a request took "
         f"{hostile['p50']:.1f} ms (p50), {hostile['p99']:.1f} ms (p99). Memory at 0, "
         f"25, 50, 75 and 100% of the time: {memory} MB."
     )

@@ -56,10 +56,12 @@ def test_the_tables_of_a_result() -> None:
     row = {"clients": 64, "requests": 10, "per_second": 1234.5, "p50": 1.0, "p95": 2.0, "p99": 3.0, "not_right": 0}
     found = {
         "data": "polarity", "requests": 10, "parameters": 1000, "parameters_of_pipeline": 1100, "clients": 64,
+        "rounds": 3, "sooner": [2.14, 1.86, 2.0],
         "texts": {"number": 3, "words": 4.0}, "servers": [{"server": "ours", "many": row, "one": row | {"clients": 1}}],
         "hostile": row | {"seconds": 1.0, "lost": 0, "memory_mb": [1.0] * 5,
                           "kinds": [{"kind": "no HTTP", "sent": 2, "statuses": {"400": 1, "None": 1}}]},
     }  # fmt: skip
     text = "\n\n".join(serving_tables(found))
     assert "| ours | 64 | 1,234 | 1.0 ms | 2.0 ms | 3.0 ms |" in text
-    assert "requests of 1 kinds, hostile ones among them, in 1 s" in text
+    assert "requests of 1 kinds, some hostile, in 1 s" in text
+    assert "our p95 came 1.9 to 2.1 times as soon" in text
