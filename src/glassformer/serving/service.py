@@ -15,6 +15,7 @@ from glassformer.serving.worker import Worker
 
 Result = TypeVar("Result")
 
+_A_MOMENT = 0.25  # seconds
 _REASONS = {
     400: "The body cannot be read.",
     401: "The server asks for a key, and the request has none or another one.",
@@ -64,20 +65,27 @@ def asked_about(service: Service, request: Request, model: str | None, row: Any)
 
 
 async def unless_closed(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """Wait for work. If the client closes the connection, cancel it: nobody reads the answer any more."""
+    """Wait for work. If the client closes the connection meanwhile, cancel it: nobody reads the answer any more.
+
+    Whether it has closed is looked at after a moment: it takes a task, and most answers come before.
+    """
+    task, leaving = asyncio.current_task(), list[asyncio.Task[None]]()
+    assert task is not None
 
     async def closed() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
+        task.cancel()
 
-    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(closed())
-    leaving.add_done_callback(lambda _: doing.cancel())
+    look = asyncio.get_running_loop().call_later(_A_MOMENT, lambda: leaving.append(asyncio.ensure_future(closed())))
     try:
-        return await doing
+        return await work
     except asyncio.CancelledError:
-        if leaving.done():
+        if any(each.done() for each in leaving):
+            task.uncancel()
             raise RefusedError(CLOSED, "the connection was closed") from None
         raise
     finally:
-        doing.cancel()
-        leaving.cancel()
+        look.cancel()
+        for each in leaving:
+            each.cancel()
