@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from glassformer.data.files import writing_in
+from glassformer.data.meanwhile import meanwhile
 from glassformer.errors import GlassformerError
 
 _FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
@@ -110,11 +111,8 @@ def mapping_in(folder: Path) -> Iterator[None]:
             np.memmap(file, np.uint8, "r+")
     except OSError:
         there = None
-    before = _FOLDER.set(there)
-    try:
+    with meanwhile(_FOLDER, there):
         yield
-    finally:
-        _FOLDER.reset(before)
 
 
 def mapping_folder() -> Path | None:

@@ -7,10 +7,11 @@ import encodings.aliases
 import itertools
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 
+from glassformer.data.meanwhile import meanwhile
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError
 
@@ -67,8 +68,7 @@ def half_of_pair(text: str) -> int | None:
     return None
 
 
-@contextmanager
-def reading_as(encoding: str | None) -> Iterator[None]:
+def reading_as(encoding: str | None) -> AbstractContextManager[None]:
     """Meanwhile, read all files in this encoding, except those that show that they are in another.
 
     They do so by a byte order mark, or by characters beyond ASCII that are UTF-8. None: each encoding is found.
@@ -76,11 +76,7 @@ def reading_as(encoding: str | None) -> Iterator[None]:
     Raises:
         UsageError: there is no such encoding.
     """
-    before = _NAMED.set(None if encoding is None else _known(encoding))
-    try:
-        yield
-    finally:
-        _NAMED.reset(before)
+    return meanwhile(_NAMED, None if encoding is None else _known(encoding))
 
 
 def named_encoding() -> str | None:

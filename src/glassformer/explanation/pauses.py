@@ -1,20 +1,17 @@
 """Pauses of an explanation, in which its thread may do other work: the model is then as it always is."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from glassformer.data.meanwhile import meanwhile
 
 _IN_PAUSES: ContextVar[Callable[[], None] | None] = ContextVar("in pauses", default=None)
 
 
-@contextmanager
-def in_pauses(work: Callable[[], None]) -> Iterator[None]:
+def in_pauses(work: Callable[[], None]) -> AbstractContextManager[None]:
     """Meanwhile, explanations in this thread do this work between two batches."""
-    before = _IN_PAUSES.set(work)
-    try:
-        yield
-    finally:
-        _IN_PAUSES.reset(before)
+    return meanwhile(_IN_PAUSES, work)
 
 
 def pause() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from glassformer.data.arrays import Array, FloatArray
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,3 +23,18 @@ def label_loss(scores: Tensor, truth: Tensor) -> Tensor:
     if truth.ndim == 2:
         return F.binary_cross_entropy_with_logits(scores, truth.to(scores.dtype), reduction="none").mean(dim=1)
     return F.cross_entropy(scores, truth, reduction="none")
+
+
+def weighted_loss(
+    loss: Callable[[Tensor, Tensor], Tensor], scores: FloatArray, truth: Array, weights: FloatArray
+) -> tuple[float, Array]:
+    """Return Σ weight · loss of rows, and its gradient by their scores (rows, width).
+
+    Args:
+        weights: (rows,)
+    """
+    import torch
+
+    given = torch.from_numpy(scores).requires_grad_()
+    total = torch.from_numpy(weights) @ loss(given, torch.from_numpy(truth))
+    return total.item(), torch.autograd.grad(total, given)[0].numpy()

@@ -11,6 +11,7 @@ import torch
 from scipy.optimize import minimize
 
 from glassformer.data.arrays import Array, FloatArray, IntArray, blocks, gathered, numbers_from, parts_of, some_of
+from glassformer.readers.label_loss import weighted_loss
 from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -105,10 +106,8 @@ def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float) 
         weights, bias = np.split(flat.reshape(shape).astype(np.float32), [-1])
         total, slope, slope_of_bias = 0.0, np.zeros_like(weights), np.zeros_like(bias)
         for part in parts_of(len(truth), _ROWS_AT_ONCE):
-            scores = torch.from_numpy(known[part] @ weights + bias).requires_grad_()
-            loss = torch.from_numpy(weigh[part]) @ rows.loss(scores, torch.from_numpy(truth[part]))
-            slopes = torch.autograd.grad(loss, scores)[0].numpy()
-            total += loss.item()
+            loss, slopes = weighted_loss(rows.loss, known[part] @ weights + bias, truth[part], weigh[part])
+            total += loss
             slope, slope_of_bias = slope + known[part].T @ slopes, slope_of_bias + slopes.sum(axis=0, keepdims=True)
         total += float(np.square(weights).sum()) / (2 * strength)
         gradient = np.concatenate([slope + weights / np.float32(strength), slope_of_bias])

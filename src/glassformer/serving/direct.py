@@ -10,7 +10,6 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -65,7 +64,7 @@ async def _document(request: Request) -> Any:
         HTTPException: it cannot be read.
     """
     try:
-        body = await _body(request.receive)
+        body = await request.body()
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         named_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
         return json.loads(body) if body and named_json else body
@@ -76,18 +75,6 @@ async def _document(request: Request) -> Any:
         raise
     except Exception as error:
         raise HTTPException(400, UNREADABLE) from error
-
-
-async def _body(receive: Receive) -> bytes:
-    """Return a body as `Request.body` does, which takes several turns for it."""
-    parts, more = list[bytes](), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        parts.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(parts)
 
 
 def _checked(asked: type[BaseModel], document: Any) -> BaseModel:

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from glassformer.data.arrays import Array, FloatArray, parts_of
 from glassformer.readers.counting.matrices import joined_rows, rows_of
-from glassformer.readers.label_loss import label_loss
+from glassformer.readers.label_loss import label_loss, weighted_loss
 
 _ITERATIONS = 200  # of a regression
 _NEARLY_0 = 1e-9  # of the mean square of a text's values: added to each, so that texts may be the same
@@ -135,8 +135,6 @@ def _fitted_by_parts(
     values: sparse.csr_matrix, target: Array, strength: float, weigh: FloatArray
 ) -> tuple[Array, Array]:
     """Return what `_fitted` does, by the same optimizer and loss. No array holds a number for each row."""
-    import torch
-
     classes = np.unique(target)
     outputs = 1 if len(classes) == 2 else len(classes)
     total = weigh.sum(dtype=np.float64)
@@ -148,12 +146,10 @@ def _fitted_by_parts(
         known = weights.astype(values.dtype)
         for part in parts_of(len(target), _LARGE):
             rows = rows_of(values, part)
-            scores = torch.from_numpy(rows @ known + bias.astype(values.dtype)).requires_grad_()
-            truth = torch.from_numpy(np.searchsorted(classes, target[part]))
-            losses = label_loss(scores, truth[:, None] if outputs == 1 else truth)
-            of_part = torch.from_numpy(weigh[part] / values.dtype.type(total)) @ losses
-            slopes = torch.autograd.grad(of_part, scores)[0].numpy()
-            loss += of_part.item()
+            truth = np.searchsorted(classes, target[part])
+            truth, scores = truth[:, None] if outputs == 1 else truth, rows @ known + bias.astype(values.dtype)
+            of_part, slopes = weighted_loss(label_loss, scores, truth, weigh[part] / values.dtype.type(total))
+            loss += of_part
             gradient[:-1] += rows.T @ slopes
             gradient[-1] += slopes.sum(axis=0, dtype=np.float64)
         return loss, gradient.reshape(-1)
