@@ -17,9 +17,9 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from glassformer.errors import UsageError
+from glassformer.serving.protocol import BoundedProtocol
 
 _SECONDS_TO_FINISH = 30  # at the end, for the requests that were taken
 _SECONDS_WITHOUT_REQUEST = 10  # of a connection: it may have sent half of a request
@@ -116,47 +116,13 @@ def server_at(address: Address, app: ASGIApp, *, on_finishing: Callable[[int], N
         log_level="error",  # its warnings are about clients, such as one that speaks no HTTP, a line for each
         access_log=False,
         server_header=False,
-        http=_Protocol,
+        http=BoundedProtocol,
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_SECONDS_TO_FINISH,
     )
     logging.getLogger("uvicorn.error").addFilter(_worth_a_line)
     return Server(config, on_finishing)
-
-
-class _Protocol(H11Protocol):
-    """HTTP. (httptools, if there, would be faster, but takes request headers of any length.)"""
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(_Joining(transport))  # type: ignore[arg-type] # it passes on all else
-
-
-class _Joining:
-    """A transport that sends the headers of an answer together with its body.
-
-    uvicorn writes them one after the other. Each time they are sent, the thread of the models takes the interpreter,
-    and the client is woken.
-    """
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport, self._held = transport, b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        """Hold the first part for the second one, but only until the event loop has another turn."""
-        if self._held:
-            held, self._held = self._held, b""
-            self._transport.write(held + data)
-        elif data:
-            self._held = bytes(data)
-            asyncio.get_running_loop().call_soon(self.write, b"")
-
-    def close(self) -> None:
-        self.write(b"")
-        self._transport.close()
 
 
 class Server(uvicorn.Server):
