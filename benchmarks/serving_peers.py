@@ -1,8 +1,8 @@
 """Servers to compare with: `python -m benchmarks.serving_peers NAME MODEL` prints its address and answers.
 
 `one at a time` is `glassformer serve` that answers no two requests together. `pipeline` is what many people write
-first: FastAPI around a pipeline of `transformers`, here with a BERT of the same size with random weights and the
-tokenizer of the model. Its work does not depend on the weights.
+first: FastAPI around a pipeline of `transformers`, run by uvicorn as it comes, but without a line for each request. It
+has a BERT of the same size with random weights, on which its work does not depend, and the tokenizer of the model.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
@@ -26,10 +27,13 @@ from glassformer.serving.served_model import load_models
 def main() -> None:
     """Answer until the process is stopped."""
     name, folder = sys.argv[1], Path(sys.argv[2])
-    address = listen("127.0.0.1", 0)
     app = {"one at a time": one_at_a_time, "pipeline": pipeline_app}[name](folder)
+    address = listen("127.0.0.1", 0)
     print(json.dumps({"url": address.url}), flush=True)
-    answer_requests(app, address, on_finishing=lambda _: None)
+    if name == "pipeline":
+        uvicorn.run(app, fd=address.listener.fileno(), log_level="error", access_log=False)
+    else:
+        answer_requests(app, address, on_finishing=lambda _: None)
 
 
 def one_at_a_time(folder: Path) -> FastAPI:
