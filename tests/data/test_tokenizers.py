@@ -93,8 +93,12 @@ def test_any_text_can_be_encoded(text: str, kind: str) -> None:
     ids, offsets = tokenizer.encode_with_offsets(text)
     assert tokenizer.encode([text])[0].tolist() == ids
     assert all(0 <= start <= end <= len(text) for start, end in offsets)
-    together = list(tokenizer.encode_all_with_offsets([MIXED, text, ""]))
-    assert together == [tokenizer.encode_with_offsets(MIXED), (ids, offsets), ([], [])]
+    together = tokenizer.encodings([MIXED, text, ""])
+    assert [(each.ids, each.offsets) for each in together] == [
+        tokenizer.encode_with_offsets(MIXED),
+        (ids, offsets),
+        ([], []),
+    ]
 
 
 TOKENIZERS = {kind: trained(kind=kind) for kind in ("word", "bpe", "byte")}

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, model_validator
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Encoding, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import SEPARATOR
@@ -165,12 +165,13 @@ class TextTokenizer:
 
     def encode_with_offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the token ids and, for each, its span of characters in `text` (start, end). An end token has none."""
-        return next(self.encode_all_with_offsets([text]))
+        (encoding,) = self.encodings([text])
+        return encoding.ids, encoding.offsets
 
-    def encode_all_with_offsets(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
-        """Yield what `encode_with_offsets` returns for each text. The spans of many tokens take much memory."""
-        for encoded in self._inner.encode_batch(list(texts), add_special_tokens=True):
-            yield encoded.ids, encoded.offsets
+    def encodings(self, texts: Sequence[str]) -> list[Encoding]:
+        """Return for each text what has the `ids` of its tokens, and their `offsets`, which are made when asked for."""
+        found: list[Encoding] = self._inner.encode_batch(list(texts), add_special_tokens=True)
+        return found
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text that these tokens spell. One space separates whole words, whatever was between them."""
@@ -178,7 +179,8 @@ class TextTokenizer:
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the parts of `text` that are not in the vocabulary, in order and without repeats."""
-        return unknown_words_of(text, *self.encode_with_offsets(text))
+        (encoding,) = self.encodings([text])
+        return unknown_words_of(text, encoding)
 
     def normalised(self, word: str) -> str:
         """Return the word as the vocabulary spells it, for example in lower case."""
@@ -268,9 +270,11 @@ class TextTokenizer:
         return copy
 
 
-def unknown_words_of(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> list[str]:
+def unknown_words_of(text: str, encoding: Encoding) -> list[str]:
     """Return the unknown words of a text that has been encoded (see `TextTokenizer.unknown_words`)."""
-    unknown = (text[start:end] for id_, (start, end) in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID)
+    if UNKNOWN_ID not in (ids := encoding.ids):
+        return []
+    unknown = (text[start:end] for id_, (start, end) in zip(ids, encoding.offsets, strict=True) if id_ == UNKNOWN_ID)
     return list(dict.fromkeys(unknown))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
+from tokenizers import Encoding
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.json_files import MOST_BYTES, read_bounded
@@ -161,29 +162,30 @@ class ServedModel:
         if trained.config.transformer_is_silent:
             readings = [None] * len(texts)
         else:  # each text is cut once
-            for text, (ids, spans) in zip(texts, trained.tokenizer.encode_all_with_offsets(texts), strict=True):
-                tokens.append(np.array(ids, dtype=np.int64))
-                readings.append(self._reading(text, ids, spans))
+            for text, encoding in zip(texts, trained.tokenizer.encodings(texts), strict=True):
+                tokens.append(np.array(encoding.ids, dtype=np.int64))
+                readings.append(self._reading(text, encoding))
         records = self.predictor.answer(texts, tokens=tokens, **self.asked).records()
         return [record | {"reading": reading} for record, reading in zip(records, readings, strict=True)]
 
-    def _reading(self, text: str, ids: list[int], spans: list[tuple[int, int]]) -> dict[str, Any] | None:
+    def _reading(self, text: str, encoding: Encoding) -> dict[str, Any] | None:
         """Say how the transformer reads a text: whole, in windows, or only its beginning. None if it is empty."""
         if not text.strip():
             return None
         window, most = self.predictor.max_seq_len, self.predictor.trained.config.tokenizer.max_tokens
-        windows = 1 if len(ids) < window else int(window_counts(np.array([len(ids)]), window)[0])
+        length = len(encoding)
+        windows = 1 if length < window else int(window_counts(np.array([length]), window)[0])
         note = None
-        if most is not None and len(ids) >= most and max(end for _, end in spans) < len(text.rstrip()):
+        if most is not None and length >= most and max(end for _, end in encoding.offsets) < len(text.rstrip()):
             note = f"The transformer read only the first {most:,} tokens of the text."
         elif windows > 1:
             note = (
-                f"The transformer read {len(ids):,} tokens in {windows:,} overlapping windows of {window:,}, and its "
+                f"The transformer read {length:,} tokens in {windows:,} overlapping windows of {window:,}, and its "
                 "logits are their mean."
             )
-        unknown = unknown_words_of(text, ids, spans)
+        unknown = unknown_words_of(text, encoding)
         return {
-            "tokens": len(ids),
+            "tokens": length,
             "windows": windows,
             "note": note,
             "unknown_words": unknown[:_UNKNOWN_SHOWN],

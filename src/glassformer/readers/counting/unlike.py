@@ -61,7 +61,7 @@ class Seen:
 
         Each occurrence counts. The share of a text without words is 1.
         """
-        return np.array([unseen_share(ngram_hashes(text), self.hashes) for text in texts], np.float32)
+        return unseen_shares(texts, self.hashes)
 
     def is_unlike(self, shares: FloatArray) -> BoolArray:
         """Return whether texts with these unseen shares are unlike the training data: (texts,)."""
@@ -108,9 +108,14 @@ def pair_hashes(words: HashArray) -> HashArray:
         return words[:-1] * _FACTOR + words[1:]
 
 
-def unseen_share(hashes: HashArray, seen: HashArray) -> float:
-    """Return the share of a text's hashes that are not among the seen ones, in ascending order; 1 if it has none."""
-    if not len(hashes) or not len(seen):
-        return 1.0
-    places = np.minimum(np.searchsorted(seen, hashes), len(seen) - 1)
-    return np.count_nonzero(seen[places] != hashes) / len(hashes)
+def unseen_shares(texts: Sequence[str], seen: HashArray) -> FloatArray:
+    """Return the share of the hashes of each text that are not among the seen ones, in ascending order: (texts,).
+
+    The share of a text without words is 1.
+    """
+    found = [ngram_hashes(text) for text in texts]
+    hashes, lengths = np.concatenate([seen[:0], *found]), np.array([len(each) for each in found], np.int64)
+    places = np.minimum(np.searchsorted(seen, hashes), max(len(seen) - 1, 0))
+    unseen = seen[places] != hashes if len(seen) else np.ones(len(hashes))
+    counts = np.bincount(np.repeat(np.arange(len(texts)), lengths), unseen, len(texts))
+    return np.where(lengths, counts / np.maximum(lengths, 1), 1).astype(np.float32)
