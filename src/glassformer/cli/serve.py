@@ -98,7 +98,7 @@ def check_can_serve(what: str) -> None:
     """Raise `UsageError` if a server lacks a package that it needs, or finds a variable that it cannot use."""
     from glassformer.data.installed import is_installed, pip_install
 
-    if not all(map(is_installed, ("fastapi", "prometheus_client", "uvicorn"))):
+    if not all(map(is_installed, ("fastapi", "httptools", "prometheus_client", "uvicorn"))):
         raise UsageError(f"{what} needs an extra: {pip_install('serve')}")
     if any(name.startswith("OTEL_") for name in os.environ):
         with _variables_of_telemetry():
