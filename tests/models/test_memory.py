@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
+from packaging.version import Version
 from torch import nn
 
 from glassformer.errors import UsageError, is_out_of_memory
@@ -159,6 +160,7 @@ def _buffers(*models: Classifier) -> list[dict[str, torch.Tensor]]:
     return [dict(model.named_buffers()) for model in models]
 
 
+@pytest.mark.skipif(Version(torch.__version__) < Version("2.10"), reason="torch 2.9 itself imports SymPy")
 def test_a_model_answers_without_what_takes_long_to_import() -> None:
     done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
     assert done.stdout == "['positive'] []\n"

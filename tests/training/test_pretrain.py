@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from packaging.version import Version
 from safetensors.torch import load_file
 
 from glassformer.data.documents import Documents
@@ -340,6 +341,7 @@ precision = "float32"
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(Version(torch.__version__) < Version("2.10"), reason="torch 2.9 makes two graphs of the step")
 def test_compiled_losses_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The graph of the step and its derivatives are ours. Turning them into C++ is not."""
     compiled: list[Any] = []

@@ -6,7 +6,6 @@ by the settings. `layers/block.py` and `layers/attention.py` say what a block do
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import repeat
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -117,7 +116,8 @@ class Trunk(nn.Module):
             positions = caches[0].positions(vectors.shape[1])
         hidden = self.dropout(self.positions(self.tap_embedding(vectors), positions))
         hidden = self.tap_positions(hidden)
-        for block, cache in zip(self.blocks, caches or repeat(None), strict=False):
+        given: Sequence[KeyValueCache | None] = caches or [None] * len(self.blocks)
+        for block, cache in zip(self.blocks, given, strict=True):
             hidden = block(hidden, attention_mask, cache)
         return self.tap_hidden(self.norm(hidden, attention_mask))
 

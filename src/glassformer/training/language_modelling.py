@@ -180,7 +180,7 @@ def _compiled_cost() -> Callable[[nn.Module, Examples], Tensor]:
         except BackendCompilerFailed as error:
             raise GlassformerError(
                 f"training.compile: the step could not be compiled ({str(error).splitlines()[0]}); install a C++ "
-                "compiler (g++), or leave training.compile out"
+                "compiler (g++) or a newer PyTorch, or leave training.compile out"
             ) from error
 
     return cost
