@@ -76,12 +76,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what was sent, unless the client would take this for the answer to an earlier request."""
-        if self._in_body:
-            earlier = bool(self.pipeline) or self.cycle.response_started
-        else:
-            earlier = self.cycle is not None and not self.cycle.response_complete
-        if earlier:
+        if self._in_body and (self.pipeline or self.cycle.response_started):
             self.transport.abort()
+        elif self.cycle is not None and not (self._in_body or self.cycle.response_complete):
+            self.cycle.keep_alive = False  # what came before is answered, and the connection closed
         else:
             is_long = self._bytes > _MOST_BYTES or len(self.headers or ()) >= _MOST_HEADERS
             super().send_400_response(_TOO_LONG if is_long else msg)
