@@ -185,9 +185,19 @@ def test_an_answer_of_unknown_length_has_no_chunks_in_http_1_0(
     assert connection.stream.read().partition(b"\r\n\r\n")[2] == body
 
 
-@pytest.mark.parametrize("hosts", [b"", b"host: localhost\r\nhost: elsewhere\r\n"], ids=["none", "two"])
-def test_a_request_without_one_host_is_refused(hosts: bytes, connection: Connection) -> None:
-    connection.send(b"GET /pieces HTTP/1.1\r\n" + hosts + b"\r\n")
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"HTTP/1.1",
+        b"HTTP/1.1\r\nhost: localhost\r\nhost: elsewhere",
+        b"HTTP/0.9\r\nhost: localhost",
+        b"HTTP/2.0\r\nhost: localhost",
+        b"\r\nhost: localhost",
+    ],
+    ids=["no-host", "two-hosts", "http-0.9", "http-2.0", "no-version"],
+)
+def test_a_request_of_another_version_or_without_one_host_is_refused(begun: bytes, connection: Connection) -> None:
+    connection.send(b"GET /pieces " + begun + b"\r\n\r\n")
     assert connection.answer()[0] == 400
 
 

@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 _MOST_BYTES = 1 << 16  # that are no body: a head, or what stands between two pieces of a body and after the last one
 _MOST_HEADERS = 500  # of a request, and of all that wait for the answer to an earlier one: each takes much more memory
 _MOST_AHEAD = 16  # requests that a client sends before the answer to an earlier one
+_HOSTS = {"1.0": (0, 1), "1.1": (1,)}  # version of HTTP → how many a request names
 _TOO_LONG = "The headers of the request are too long."
 
 
@@ -60,7 +61,7 @@ class BoundedProtocol(HttpToolsProtocol):
         hosts = sum(name == b"host" for name, _ in self.headers)
         if held > _MOST_BYTES or len(self.pipeline) >= _MOST_AHEAD or ahead > _MOST_HEADERS:
             raise ValueError
-        if hosts > 1 or (hosts == 0 and self.parser.get_http_version() != "1.0"):
+        if hosts not in _HOSTS.get(self.parser.get_http_version(), ()):
             raise ValueError
         super().on_headers_complete()
         self._in_body = True
