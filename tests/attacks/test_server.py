@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "path-of-15-kB": (get(b"/" + b"a" * 15_000), 404),
     "method-unknown": (head(b"OWNED /predict HTTP/1.1"), 400),
     "method-trace": (head(b"TRACE /predict HTTP/1.1"), 405),
-    "method-connect": (head(b"CONNECT evil.example:80 HTTP/1.1"), 404),
+    "method-connect": (head(b"CONNECT evil.example:80 HTTP/1.1"), 400),
     "method-long": (head(b"A" * 15_000 + b" / HTTP/1.1"), 400),
     "upgrade-to-websocket": (
         get(b"/predict", b"upgrade: websocket", b"connection: Upgrade", b"sec-websocket-key: AAAA",

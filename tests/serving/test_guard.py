@@ -1,5 +1,6 @@
 """The key, and clients that are slow, silent or gone. The server is real, as the framework's client never hangs."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message
 
 from glassformer.serving import listening
 from glassformer.serving.api import create_app
@@ -192,3 +194,16 @@ def wait_for_status(url: str, status: int) -> None:
         if httpx2.get(f"{url}ready").status_code == status:
             return
     pytest.fail(f"the server never says {status}")
+
+
+def test_a_client_that_leaves_before_it_is_sent_a_page_is_no_bug() -> None:
+    """A file is sent while the end of the connection is waited for, and then no error can be an answer."""
+
+    async def gone() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def sent(_: Message) -> None:
+        pass
+
+    path = {"method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", b"testserver")]}
+    asyncio.run(create_app(served())({"type": "http"} | path, gone, sent))

@@ -4,15 +4,17 @@ import asyncio
 import json
 import socket
 from collections.abc import Iterator
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
 
 from glassformer.serving.listening import listen, server_at
 from glassformer.serving.protocol import Joining
 
+GONE = Event()
 OFFER = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAAAAIAAAAB\r\n"
 
 
@@ -26,6 +28,20 @@ def port() -> Iterator[int]:
         body = await request.body()
         await asyncio.sleep(0.01)
         return {"length": len(body), "begins": body[:20].decode(), "names": sorted(request.headers)}
+
+    @app.get("/pieces")
+    async def pieces() -> StreamingResponse:
+        return StreamingResponse(iter(["one ", "two"]))
+
+    @app.get("/until-gone")
+    async def until_gone(request: Request) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        GONE.set()
+
+    @app.get("/header")
+    async def header(request: Request) -> dict[str, Any]:
+        return {"value": request.headers["x"]}
 
     address = listen("127.0.0.1", 0)
     server = server_at(address, app, on_finishing=lambda _: None)
@@ -135,13 +151,53 @@ def test_a_few_requests_ahead_are_answered_in_their_order(connection: Connection
     assert [connection.answer()[1]["begins"] for _ in bodies] == [body.decode() for body in bodies]
 
 
-def test_thousands_of_requests_ahead_close_the_connection(connection: Connection) -> None:
-    connection.send(head(length=0) * 3_000)
-    assert connection.answer() == (0, None)
+@pytest.mark.parametrize("request_", [head(length=0), head(*[b"x:"] * 400, length=0)], ids=["small", "long"])
+def test_the_first_of_thousands_of_requests_ahead_are_answered(request_: bytes, connection: Connection) -> None:
+    connection.send(request_ * 3_000)
+    answered = list(iter(lambda: connection.answer()[0], 0))
+    assert answered == [200] * len(answered)
+    assert 0 <= len(answered) <= 17  # none if the rest was refused before it was read
 
 
-def test_two_hosts_are_refused(connection: Connection) -> None:
-    connection.send(head(b"host: elsewhere", length=0))
+def test_many_headers_are_refused(connection: Connection) -> None:
+    """Each takes much more memory than its few bytes."""
+    connection.send(head(*[b"x:"] * 1_000, length=1))
+    assert connection.answer() == TOO_LONG
+
+
+def test_a_request_under_way_is_told_that_its_client_is_gone_though_others_wait(connection: Connection) -> None:
+    connection.send(b"GET /until-gone HTTP/1.1\r\nhost: localhost\r\n\r\n" + head(length=0))
+    connection.stream.close()
+    connection.socket.close()
+    assert GONE.wait(30)
+
+
+def test_white_space_around_a_value_is_no_part_of_it(connection: Connection) -> None:
+    connection.send(b"GET /header HTTP/1.1\r\nhost: localhost \r\nx: \ta b \t\r\n\r\n")
+    assert connection.answer() == (200, {"value": "a b"})
+
+
+@pytest.mark.parametrize(("version", "body"), [(b"1.0", b"one two"), (b"1.1", b"4\r\none \r\n3\r\ntwo\r\n0\r\n\r\n")])
+def test_an_answer_of_unknown_length_has_no_chunks_in_http_1_0(
+    version: bytes, body: bytes, connection: Connection
+) -> None:
+    connection.send(b"GET /pieces HTTP/" + version + b"\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+    assert connection.stream.read().partition(b"\r\n\r\n")[2] == body
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"HTTP/1.1",
+        b"HTTP/1.1\r\nhost: localhost\r\nhost: elsewhere",
+        b"HTTP/0.9\r\nhost: localhost",
+        b"HTTP/2.0\r\nhost: localhost",
+        b"\r\nhost: localhost",
+    ],
+    ids=["no-host", "two-hosts", "http-0.9", "http-2.0", "no-version"],
+)
+def test_a_request_of_another_version_or_without_one_host_is_refused(begun: bytes, connection: Connection) -> None:
+    connection.send(b"GET /pieces " + begun + b"\r\n\r\n")
     assert connection.answer()[0] == 400
 
 
@@ -150,8 +206,19 @@ def test_a_broken_body_is_refused(connection: Connection) -> None:
     assert connection.answer()[0] == 400
 
 
-def test_nonsense_behind_a_request_is_not_its_answer(connection: Connection) -> None:
-    connection.send(head(length=1) + b"a" + b"\x16\x03\x01\0\0\r\n\r\n")
+@pytest.mark.parametrize("offer", [b"", OFFER], ids=["", "with-an-offer"])
+def test_a_body_that_breaks_after_its_answer_gets_no_second_one(offer: bytes, connection: Connection) -> None:
+    connection.send(b"POST /nosuch HTTP/1.1\r\nhost: localhost\r\n" + offer + b"transfer-encoding: chunked\r\n\r\n")
+    assert connection.answer()[0] == 404
+    connection.send(b"zz\r\n")
+    assert connection.answer() == (0, None)
+
+
+@pytest.mark.parametrize("behind", [b"\x16\x03\x01\0\0\r\n\r\n", b"}"])
+def test_nonsense_behind_a_request_is_not_its_answer(behind: bytes, connection: Connection) -> None:
+    """A client that counts characters sends a length that is too short, and learns it from the answer."""
+    connection.send(head(length=1) + b"a" + behind)
+    assert connection.answer()[1]["begins"] == "a"
     assert connection.answer() == (0, None)
 
 
@@ -171,9 +238,16 @@ def test_an_offer_with_chunks(connection: Connection) -> None:
     assert connection.answer()[1]["begins"] == "abc"
 
 
-def test_an_offer_behind_a_request_that_is_answered_closes_the_connection(connection: Connection) -> None:
-    connection.send(head(length=1) + b"a" + head(OFFER[:-2], length=1) + b"b")
+@pytest.mark.parametrize("line", [b"POST /echo HTTP/1.0", b"POST /echo HTTP/1.1\r\nconnection: close"])
+def test_an_offer_that_ends_its_connection(line: bytes, connection: Connection) -> None:
+    connection.send(line + b"\r\nhost: localhost\r\n" + OFFER + b"content-length: 3\r\n\r\nabc" + head(length=0))
+    assert connection.answer()[1]["begins"] == "abc"
     assert connection.answer() == (0, None)
+
+
+def test_offers_behind_a_request_that_is_answered(connection: Connection) -> None:
+    connection.send(head(length=1) + b"a" + (head(OFFER[:-2], length=1) + b"b") * 5)
+    assert [connection.answer()[1]["begins"] for _ in range(6)] == ["a", *"bbbbb"]
 
 
 class Pieces(asyncio.Transport):

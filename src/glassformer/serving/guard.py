@@ -83,7 +83,9 @@ class Guard:
         if int(headers.get("content-length") or 0) > most:
             await refusal(scope["path"], 413, _too_large(most))(scope, receive, send_with_headers)
             return
-        await self.app(scope, self._counted(receive, most), send_with_headers)
+        if scope["method"] not in ("GET", "HEAD"):  # their bodies are not read, and files wait for a client that leaves
+            receive = self._counted(receive, most)
+        await self.app(scope, receive, send_with_headers)
 
     def _has_key(self, authorization: str) -> bool:
         """Whether the header holds the key. How long this takes says nothing about the key."""
