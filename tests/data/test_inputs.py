@@ -142,6 +142,8 @@ def test_texts_are_changed_one_by_one_and_columns_are_not() -> None:
     [
         ({"question": "x"}, "the row has no 'answer'; this model reads the texts 'question' and 'answer' and the "),
         (ROW | {"answer": 3}, "the text 'answer' is 3, not a string"),
+        (ROW | {"answer": "a \ud800"}, "the text 'answer' holds half of a surrogate pair"),
+        (ROW | {"shop": "a \ud800"}, "the value of 'shop' holds half of a surrogate pair"),
         (ROW | {"shop": ["Berlin"]}, "the value of 'shop' is ['Berlin'], not a number or a word"),
         ("text", 'give a row: {"question": "…", "answer": "…", "shop": "…", "price": 3.0}'),
     ],
