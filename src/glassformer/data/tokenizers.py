@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -270,8 +271,18 @@ class TextTokenizer:
 
 def unknown_words_of(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> list[str]:
     """Return the unknown words of a text that has been encoded (see `TextTokenizer.unknown_words`)."""
-    unknown = (text[start:end] for id_, (start, end) in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID)
+    unknown = (
+        text[span[0] : _whole_end(text, *span)] for id_, span in zip(ids, offsets, strict=True) if id_ == UNKNOWN_ID
+    )
     return list(dict.fromkeys(unknown))
+
+
+def _whole_end(text: str, start: int, end: int) -> int:
+    """Return where a token ends with the marks that its last letter is composed of, which the library leaves out."""
+    composed = len(unicodedata.normalize("NFC", text[start:end]))
+    while text[end : end + 1] > "\x7f" and len(unicodedata.normalize("NFC", text[start : end + 1])) == composed:
+        end += 1
+    return end
 
 
 def _is_word(text: str) -> bool:
