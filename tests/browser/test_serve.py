@@ -51,6 +51,15 @@ def shown(page: Page) -> dict[str, Any]:
     return {"label": label, "confidence": confidence, "bars": dict(values)}
 
 
+def test_labels_that_are_truth_values_are_named_as_in_answers(browser: Browser) -> None:
+    with served_page(browser, served(trained=two_readers(labels=(False, True, "none")))) as page:
+        assert page.locator(".answer .name").all_inner_texts() == ["False", "True", "none"]
+        typed(page)
+        found = shown(page)
+        assert found["bars"][found["label"]] == found["confidence"]
+        assert page.locator(".answer .chosen .name").inner_text() == found["label"]
+
+
 def test_the_answer_follows_what_is_typed(page: Page) -> None:
     expect(page).to_have_title("reviews · glassformer")
     assert page.locator(".answer .name").all_inner_texts() == ["bad", "fine", "good"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
 from glassformer.data.input_layout import Layout
-from glassformer.data.inputs import SEPARATOR, Inputs
+from glassformer.data.inputs import SEPARATOR, Category, Inputs
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.windows import covering_windows
 from glassformer.data.wording import percent
@@ -110,6 +110,13 @@ def ids_of(page: Page, texts: list[str]) -> list[list[int]]:
     return found
 
 
+def test_only_a_text_that_is_cut_has_more_tokens_than_are_read(page: Page) -> None:
+    config = TokenizerConfig(min_frequency=1, max_tokens=3)
+    loaded(page, TextTokenizer.train(["the plot is thin"], config), config)
+    code = "texts => texts.map(text => [tokenizer.tokens(text).length, tokenizer.tokens(text, Infinity).length])"
+    assert page.evaluate(code, ["the plot is", "the plot is thin"]) == [[3, 3], [3, 4]]
+
+
 @pytest.mark.parametrize("settings", KINDS, ids=lambda settings: "-".join(map(str, settings.values())))
 def test_every_kind_of_tokenizer_gives_the_ids_of_the_library(page: Page, settings: dict[str, Any]) -> None:
     config = TokenizerConfig(min_frequency=1, **settings)
@@ -130,7 +137,26 @@ ROWS = [
         zip(
             HAND_PICKED,
             [None, "berlin", " New  york ", "NEW YORK", "Ulm", "other", "Missing", "", "ber\ufdd0lin"] * 3,
-            [None, 3, "3,0", "5.5", "1,200", "1.234.567,5", "-2 %", "12'000", "cheap", 1e300, 4.0, ".5e1", "3.", "--3"]
+            [
+                None,
+                3,
+                "3,0",
+                "5.5",
+                "1,200",
+                "1.234.567,5",
+                "-2 %",
+                "12'000",
+                "cheap",
+                1e300,
+                4.0,
+                ".5e1",
+                "3.",
+                "--3",
+                "４",
+                "١,٢٠٠",
+                "५.5",
+                "\ufeff4",
+            ]
             * 2,
             strict=False,
         )
@@ -146,6 +172,14 @@ def test_rows_are_composed_as_in_python(page: Page) -> None:
         "([rows, inputs]) => rows.map(row => ours.laidOut(row, inputs).shown)", [rows, INPUTS.described()]
     )
     assert shown == [Layout.of(row, INPUTS).text for row in rows]
+
+
+def test_categories_are_told_apart_as_in_python(page: Page) -> None:
+    inputs = Inputs(texts=("text",), columns=(Category(name="place", values=("Straße", "ılık", "ilik", "Σάς", "٣")),))
+    given = ["STRASSE", "straẞe", "ILIK", "ılık", "İlik", "σΆΣ", "٣.0", "\ufeffilik"]
+    rows = [{"text": "a", "place": place} for place in given]
+    found = page.evaluate("([rows, inputs]) => rows.map(row => ours.composed(row, inputs))", [rows, inputs.described()])
+    assert found == [inputs.compose(row) for row in rows]
 
 
 @pytest.mark.parametrize("settings", KINDS, ids=lambda settings: "-".join(map(str, settings.values())))

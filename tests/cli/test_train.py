@@ -347,6 +347,13 @@ def test_a_run_that_learned_nothing_is_warned_of(tmp_path: Path) -> None:
     )
 
 
+def test_a_run_that_learned_nothing_of_unequal_classes_is_told_so(tmp_path: Path) -> None:
+    rows = [(f"film {number}", "yes" if number % 20 else "no") for number in range(240)]
+    said = glassformer("train", write_csv(tmp_path / "t.csv", rows), "--out", tmp_path / "m", *COUNTING).err
+    assert "0.9500: with classes this unequal, accuracy says little" in said
+    assert "--set training.class_weights=balanced, if it is not set" in said
+
+
 def test_a_run_that_learned_is_not_warned_of(reviews: Trained) -> None:
     assert "is not above" not in reviews.outcome.err
 

@@ -107,6 +107,7 @@ def test_edges_that_are_close_are_told_apart() -> None:
         ("12", 12), ("-3.5", -3.5), ("1,234,567.5", 1234567.5), ("1.234.567,5", 1234567.5), ("1 200", 1200),
         ("1'200", 1200), ("3,5", 3.5), ("12 %", 12), ("1e3", 1000), ("inf", None), ("3 apples", None), ("1,2,3", None),
         ("0,125", 0.125), ("-0,500", -0.5), ("1,234.567", 1234.567), ("1.234,567", 1234.567), ("12,345", 12345),
+        ("１,２００", 1200), ("٣.٥", 3.5),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(spelled: str, number: float | None) -> None:
@@ -141,6 +142,8 @@ def test_texts_are_changed_one_by_one_and_columns_are_not() -> None:
     [
         ({"question": "x"}, "the row has no 'answer'; this model reads the texts 'question' and 'answer' and the "),
         (ROW | {"answer": 3}, "the text 'answer' is 3, not a string"),
+        (ROW | {"answer": "a \ud800"}, "the text 'answer' holds half of a surrogate pair"),
+        (ROW | {"shop": "a \ud800"}, "the value of 'shop' holds half of a surrogate pair"),
         (ROW | {"shop": ["Berlin"]}, "the value of 'shop' is ['Berlin'], not a number or a word"),
         ("text", 'give a row: {"question": "…", "answer": "…", "shop": "…", "price": 3.0}'),
     ],

@@ -227,6 +227,9 @@ def test_unknown_words_are_listed_as_written_each_once() -> None:
     assert tokenizer.unknown_words("Zebra plain ZEBRA words ψ Zebra") == ["Zebra", "ZEBRA", "ψ"]
     assert tokenizer.unknown_words("plain words") == []
     assert trained(kind="bpe").unknown_words("Zebra 象") == []
+    for words in ("résumé déjà", "한국어 텍스트", "Việt ạ́"):
+        apart = unicodedata.normalize("NFD", words)
+        assert tokenizer.unknown_words(apart) == apart.split()
 
 
 def test_words_can_be_numbered_as_they_appear() -> None:

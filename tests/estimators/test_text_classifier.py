@@ -194,7 +194,7 @@ def test_settings_that_do_not_exist() -> None:
         (TEXTS[:2], [1], "2 texts but 1 label; give"),
         (pl.Series([None, *TEXTS[1:]]), BINARY, r"in polars by texts\.fill_null\(''\)"),
         ([None, *TEXTS[1:]], BINARY, r"texts\[0\] is None \(NoneType\).*fillna"),
-        ([*TEXTS[:-1], "\ud800"], BINARY, r"texts\[23\] cannot be encoded"),
+        ([*TEXTS[:-1], "\ud800"], BINARY, r"texts\[23\] holds half of a surrogate pair"),
         (np.array([TEXTS, TEXTS]).T, BINARY, r"texts are a matrix of shape \(24, 2\)"),
         (
             pl.DataFrame({"a": TEXTS, "b": TEXTS}),

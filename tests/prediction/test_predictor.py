@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,20 @@ def test_ranking_is_by_probability_and_cut_at_k() -> None:
     assert [label for label, _ in answered.ranked(0)] == ["b", "c", "a"]
     assert answered.ranked(0, 2) == [("b", 0.5), ("c", pytest.approx(0.3))]
     assert len(answered.ranked(0, 99)) == 3
+
+
+def test_a_number_as_label_is_written_in_one_way() -> None:
+    found = replace(answers([[0.2, 0.5, 0.3]], multilabel=False), labels=(-2.0, 3.0, 1.5))
+    (record,), columns = found.records(), found.columns()
+    assert [*record["probabilities"]] == ["3", "1.5", "-2"]
+    assert [name for name in columns.columns if "_" in name][:3] == [
+        "probability_-2",
+        "probability_3",
+        "probability_1.5",
+    ]
+    assert columns["prediction"].to_list() == ["3"]
+    assert found.cells(0, 1) == ["3", "3 0.500"]
+    assert (record["prediction"], type(record["prediction"])) == (3.0, float)
 
 
 def test_unknown_words_are_counted_and_answered() -> None:

@@ -42,7 +42,9 @@ def shared_values(sample: pl.DataFrame, free: Iterable[str], labels: pl.Series, 
         kind = kind_of(sample[name])
         if kind in ("words", "ids", "e-mail addresses", "whole numbers"):
             rows = pl.DataFrame({"value": sample[name].cast(pl.String).str.strip_chars(), "label": labels})
-            rows = rows.filter(pl.col("value") != "", pl.col("label").is_not_null())
+            rows = rows.filter(pl.col("label").is_not_null())
+            if not (rows["value"].fill_null("") != "").all():
+                continue  # groups that are held out have a value in each row
             named = _is_of_people(_words(name), numbered=kind == "whole numbers")
             if named or kind != "whole numbers" or is_named_as_id(name):
                 counts = rows["value"].value_counts()["count"]

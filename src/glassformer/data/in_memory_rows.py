@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.input_columns import check_inputs, learn_inputs
 from glassformer.data.inputs import Inputs, plain_value
 from glassformer.data.table import Table, kept_name
@@ -31,10 +32,9 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
             fill = "polars by texts.fill_null('')" if of_polars else "pandas by texts.fillna('')"
             hint = f" Fill missing texts, in {fill}, or leave out these rows." if is_missing(text) else ""
             raise InputError(f"texts[{number}] is {brief_value(text)} ({type(text).__name__}), not a string.{hint}")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"texts[{number}] cannot be encoded: {error.reason}: {brief_value(text)}") from error
+        if half_of_pair(text) is not None:
+            half = f"holds half of a surrogate pair, which is not a character: {brief_value(text)}"
+            raise InputError(f"texts[{number}] {half}")
     return found
 
 

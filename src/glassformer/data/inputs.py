@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.wording import in_a_row
 from glassformer.errors import InputError, brief_value, quoted
 
@@ -324,7 +325,7 @@ def as_number(given: Any) -> float | None:
     plain = plain_value(given)
     if plain is None or isinstance(given, bool):
         return None
-    digits = re.sub(r"[\s'’]|%$", "", plain)
+    digits = re.sub(r"\d", lambda digit: str(int(digit[0])), re.sub(r"[\s'’]|%$", "", plain))  # ３ and ٣ are 3
     if _THOUSANDS.fullmatch(digits):
         digits = re.sub(r"[.,]", "", digits)
     elif "," in digits and "." in digits:  # the last of both is the decimal point
@@ -342,8 +343,10 @@ def is_misread(given: Any) -> bool:
 def _cell(given: Any, name: str) -> Any:
     if is_too_large(given):
         raise InputError(f"the value of {quoted(name)} is {brief_value(given)}, too large for a number")
-    if given is None or isinstance(given, str | int | float):
+    if given is None or isinstance(given, int | float):
         return given
+    if isinstance(given, str):
+        return _whole(given, f"the value of {quoted(name)}")
     raise InputError(f"the value of {quoted(name)} is {brief_value(given)}, not a number or a word")
 
 
@@ -352,7 +355,13 @@ def _clean_text(given: Any, name: str) -> str:
         return ""
     if not isinstance(given, str):
         raise InputError(f"the text {quoted(name)} is {brief_value(given)}, not a string")
-    return re.sub(RESERVED, "", given)
+    return re.sub(RESERVED, "", _whole(given, f"the text {quoted(name)}"))
+
+
+def _whole(given: str, what: str) -> str:
+    if half_of_pair(given) is not None:
+        raise InputError(f"{what} holds half of a surrogate pair, which is not a character: {brief_value(given)}")
+    return given
 
 
 def shown_apart(edges: Sequence[float]) -> list[str]:

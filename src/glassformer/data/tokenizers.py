@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Self
+from unicodedata import normalize
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -34,6 +35,7 @@ SPECIAL_TOKENS = [PAD, UNKNOWN, START]
 PAD_ID, UNKNOWN_ID, START_ID = 0, 1, 2
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
+_MOST_MARKS = 30  # of a letter, as Unicode's stream-safe text format has it
 _LONG_WORD = re.compile(r"\S{1000}(?=\S)")
 CUT_INTO_WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
 
@@ -170,8 +172,7 @@ class TextTokenizer:
 
     def encodings(self, texts: Sequence[str]) -> list[Encoding]:
         """Return for each text what has the `ids` of its tokens, and their `offsets`, which are made when asked for."""
-        found: list[Encoding] = self._inner.encode_batch(list(texts), add_special_tokens=True)
-        return found
+        return list(self._inner.encode_batch(list(texts), add_special_tokens=True))
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text that these tokens spell. One space separates whole words, whatever was between them."""
@@ -179,8 +180,7 @@ class TextTokenizer:
 
     def unknown_words(self, text: str) -> list[str]:
         """Return the parts of `text` that are not in the vocabulary, in order and without repeats."""
-        (encoding,) = self.encodings([text])
-        return unknown_words_of(text, encoding)
+        return unknown_words_of(text, self.encodings([text])[0])
 
     def normalised(self, word: str) -> str:
         """Return the word as the vocabulary spells it, for example in lower case."""
@@ -274,8 +274,16 @@ def unknown_words_of(text: str, encoding: Encoding) -> list[str]:
     """Return the unknown words of a text that has been encoded (see `TextTokenizer.unknown_words`)."""
     if UNKNOWN_ID not in (ids := encoding.ids):
         return []
-    unknown = (text[start:end] for id_, (start, end) in zip(ids, encoding.offsets, strict=True) if id_ == UNKNOWN_ID)
-    return list(dict.fromkeys(unknown))
+    spans = (span for id_, span in zip(ids, encoding.offsets, strict=True) if id_ == UNKNOWN_ID)
+    return list(dict.fromkeys(text[start : _whole_end(text, end)] for start, end in spans))
+
+
+def _whole_end(text: str, end: int) -> int:
+    """Return where a token ends with the marks that its last letter is composed of, which the library leaves out."""
+    letter = end - 1
+    while 0 < end < min(len(text), letter + _MOST_MARKS) and len(normalize("NFC", text[letter : end + 1])) == 1:
+        end += 1
+    return end
 
 
 def _is_word(text: str) -> bool:

@@ -76,12 +76,12 @@ def label_name(label: object) -> str:
 
 def label_text(label: object) -> str:
     """Return the label of a text for a reader, or its labels: "good", "comedy, drama", or "(no label)" for none."""
-    return (", ".join(map(str, label)) or "(no label)") if isinstance(label, list) else str(label)
+    return (", ".join(map(label_name, label)) or "(no label)") if isinstance(label, list) else label_name(label)
 
 
 def label_cell(label: Any) -> str:
     """Format an answer as a cell of a table. Several labels share a cell."""
-    return "|".join(map(str, label)) if isinstance(label, list) else str(label)
+    return "|".join(map(label_name, label)) if isinstance(label, list) else label_name(label)
 
 
 def names_in(option: str) -> list[str]:

@@ -1,7 +1,7 @@
 // The answer in large type, and a bar for each label; or a number with its interval, on the scale of the training rows.
 // After a change of words, a tick shows where each was.
 
-import { chance, counted, el, said, short } from "./dom.js";
+import { chance, counted, el, nameOf, said, short } from "./dom.js";
 
 const SHOWN = 6, AROUND = 0.1; // labels; of the scale, on either side of it
 
@@ -56,8 +56,8 @@ function bars(model, now, before) {
   // Objects hold keys such as "1" and "0" in their own order, so the labels are ranked here.
   const names = now
     ? Object.entries((before ?? now).probabilities).sort((one, other) => other[1] - one[1]).map(([name]) => name)
-    : model.labels.map(String);
-  const chosen = new Set(now ? [now.prediction].flat().map(String) : []);
+    : model.labels.map(nameOf);
+  const chosen = new Set(now ? [now.prediction].flat().map(nameOf) : []);
   const rows = names.map((name) => bar(name, now?.probabilities[name], before?.probabilities[name], chosen.has(name)));
   const list = el("ul", { className: "bars" }, ...rows.slice(0, SHOWN));
   if (rows.length <= SHOWN) return el("div", {}, list);
@@ -82,8 +82,8 @@ function bar(name, probability, before, chosen) {
 function byCost({ costs }, { prediction, probabilities }) {
   if (!costs) return "";
   const ranked = Object.entries(probabilities).sort((one, other) => other[1] - one[1]);
-  if (!Array.isArray(prediction)) return ranked[0][0] === String(prediction) ? "" : `${ranked[0][0]} is more probable, but this answer should cost less.`;
-  const given = new Set(prediction.map(String));
+  if (!Array.isArray(prediction)) return ranked[0][0] === nameOf(prediction) ? "" : `${ranked[0][0]} is more probable, but this answer should cost less.`;
+  const given = new Set(prediction.map(nameOf));
   return ranked.some(([name, probability]) => (probability >= 0.5) !== given.has(name)) ? "What mistakes cost decides, not 50%." : "";
 }
 

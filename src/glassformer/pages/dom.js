@@ -28,15 +28,18 @@ export function wordingOf(reasons) {
 }
 
 /** What is explained, in a word. */
-export const namedIn = (reasons) => ("label" in reasons ? String(reasons.label) : short(reasons.prediction));
+export const namedIn = (reasons) => ("label" in reasons ? nameOf(reasons.label) : short(reasons.prediction));
 
 export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A label as probabilities name it: that of a Python program may be true. */
+export const nameOf = (label) => (typeof label === "boolean" ? (label ? "True" : "False") : String(label));
 
 /** The label or labels of an answer, as a reader says them. */
 export function said(prediction) {
   if (prediction === null) return "no answer";
-  if (Array.isArray(prediction)) return prediction.length ? prediction.join(", ") : "no label";
-  return String(prediction);
+  if (Array.isArray(prediction)) return prediction.length ? prediction.map(nameOf).join(", ") : "no label";
+  return nameOf(prediction);
 }
 
 /** Both ends of a long text, each of so many code points at most, cut between words. */

@@ -95,8 +95,8 @@ class Trace:
         return tuple(each for each in others if weighted not in (each.step.name, *each.step.inputs))
 
     def __getitem__(self, name: str) -> FloatArray:
-        """Return the values of a matrix by its name."""
-        return next(matrix.values for matrix in self.matrices if matrix.step.name == name)
+        """Return the values of a matrix by its name. Raises `KeyError` if there is none."""
+        return {matrix.step.name: matrix.values for matrix in self.matrices}[name]
 
     def __iter__(self) -> Iterator[Matrix]:
         return iter(self.matrices)

@@ -53,12 +53,13 @@ export class Answering {
   }
 
   reading(text) {
-    const ids = this.tokenizer.encode(text), most = this.tokenizer.most, window = this.transformer.maxSeqLen;
-    const windows = coveringWindows(ids.length, window).length, unknown = this.tokenizer.unknownWords(text);
+    const most = this.tokenizer.most, window = this.transformer.maxSeqLen;
+    const whole = this.tokenizer.tokens(text, Infinity).length, count = Math.min(whole, most);
+    const windows = coveringWindows(count, window).length, unknown = this.tokenizer.unknownWords(text);
     let note = null;
-    if (ids.length >= most) note = `The transformer reads ${most.toLocaleString("en")} tokens of a text at most.`;
+    if (whole > most) note = `The transformer read only the first ${most.toLocaleString("en")} tokens of the text.`;
     else if (windows > 1) {
-      note = `The transformer read ${ids.length.toLocaleString("en")} tokens in ${windows} overlapping windows of `
+      note = `The transformer read ${count.toLocaleString("en")} tokens in ${windows} overlapping windows of `
         + `${window.toLocaleString("en")}, and its logits are their mean.`;
     }
     return { note, unknown_words: unknown.slice(0, UNKNOWN_SHOWN), more_unknown_words: Math.max(0, unknown.length - UNKNOWN_SHOWN) };

@@ -9,13 +9,22 @@ const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/iu;
 const MISSING = "missing", OTHER = "other";
 
 const marked = (name, value) => `${BEGIN}${name}=${value}${CLOSE}`;
-const folded = (text) => Array.from(text.toUpperCase(), (letter) => letter.toLowerCase()).join("");
+// `casefold` of Python: ẞ is ss as ß is, and ı is no i.
+const folded = (text) => Array.from(text, (letter) => (letter === "ı" ? letter : lower(lower(letter).toUpperCase()))).join("");
+const lower = (text) => Array.from(text, (letter) => letter.toLowerCase()).join("");
 
 /** A cell without what does not distinguish values; empty if it is missing. */
-const plain = (given) => String(given ?? "").replace(RESERVED, "").replace(SPACES, " ").trim().replace(/^(-?\d+)\.0+$/u, "$1");
+const plain = (given) => String(given ?? "").replace(RESERVED, "").replace(SPACES, " ").replace(/^ | $/gu, "").replace(/^(-?\p{Nd}+)\.0+$/u, "$1");
+
+/** A digit of any script as one from 0 to 9: those of a script stand in a row. */
+function ascii(digit) {
+  let before = digit.codePointAt(0);
+  while (/^\p{Nd}$/u.test(String.fromCodePoint(before - 1))) before -= 1;
+  return String((digit.codePointAt(0) - before) % 10);
+}
 
 function asNumber(given) {
-  let digits = plain(given).replace(/[\s'’]|%$/gu, "");
+  let digits = plain(given).replace(/[ '’]|%$/gu, "").replace(/\p{Nd}/gu, ascii);
   if (THOUSANDS.test(digits)) digits = digits.replace(/[.,]/gu, "");
   else if (digits.includes(",") && digits.includes(".")) {
     digits = digits.replaceAll(digits.lastIndexOf(",") < digits.lastIndexOf(".") ? "," : ".", ""); // the last is the decimal point

@@ -47,13 +47,13 @@ export class Tokenizer {
   }
 
   /** Tokens as [piece, id]. */
-  tokens(text) {
+  tokens(text, most = this.most) {
     const found = [];
     for (const [part, id] of this.unmarked(text)) {
       if (id !== undefined) found.push([part, id]);
       else for (const word of this.cut(part)) for (const token of this.model.tokens(word)) found.push(token);
     }
-    return found.length > this.most ? found.slice(0, this.most) : found;
+    return found.length > most ? found.slice(0, most) : found;
   }
 
   encode(text) {

@@ -1,6 +1,6 @@
 // The right answer to what was typed, for the file that the server keeps.
 
-import { el } from "./dom.js";
+import { el, nameOf } from "./dom.js";
 import { perColumn } from "./fold.js";
 import { Gone, post } from "./server.js";
 
@@ -53,12 +53,12 @@ function fieldOf({ name, target, labels, multilabel }) {
   }
   if (multilabel) {
     const boxes = labels.map(() => el("input", { type: "checkbox" }));
-    const named = boxes.map((box, number) => el("label", { dir: "auto" }, box, ` ${labels[number]}`));
+    const named = boxes.map((box, number) => el("label", { dir: "auto" }, box, ` ${nameOf(labels[number])}`));
     return {
       place: el("fieldset", {}, el("legend", { className: "unseen" }, `Right labels for ${name}`), ...named),
       value: () => labels.filter((_, number) => boxes[number].checked),
     };
   }
-  const choice = el("select", {}, el("option", { value: "" }, "choose"), ...labels.map((label, number) => el("option", { value: number }, String(label))));
+  const choice = el("select", {}, el("option", { value: "" }, "choose"), ...labels.map((label, number) => el("option", { value: number }, nameOf(label))));
   return { place: el("label", {}, "Right label ", choice), value: () => (choice.value ? labels[choice.value] : null) };
 }

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from glassformer.data.arrays import BoolArray, FloatArray
-from glassformer.data.wording import decimals, label_cell, label_text
+from glassformer.data.wording import decimals, label_cell, label_name, label_text
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 from glassformer.targets.costs import Costs
@@ -123,7 +123,7 @@ class LabelAnswers(Answers):
         review = self.needs_review
         if self.empty[row]:
             return ["(no text)", "", *([] if review is None else [""])]
-        ranked = "  ".join(f"{name} {decimals(prob)}" for name, prob in self.ranked(row, top_k))
+        ranked = "  ".join(f"{label_name(label)} {decimals(prob)}" for label, prob in self.ranked(row, top_k))
         said = [] if review is None else ["needs review" if review[row] else "automatic"]
         return [label_text(self.named[row]), ranked, *said]
 
@@ -131,7 +131,7 @@ class LabelAnswers(Answers):
         return {
             "prediction": self.named[row],
             "confidence": round(float(self.confidences[row]), 6),
-            "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
+            "probabilities": {label_name(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
         }
 
     def _added(self) -> dict[str, list[float]]:
@@ -187,4 +187,4 @@ class PathAnswers(LabelAnswers):
 
 def probability_columns(labels: tuple[Any, ...]) -> list[str]:
     """Return the names of the columns with the confidence and the probability of each label."""
-    return ["confidence", *(f"probability_{label}" for label in labels)]
+    return ["confidence", *(f"probability_{label_name(label)}" for label in labels)]

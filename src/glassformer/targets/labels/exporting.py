@@ -84,7 +84,7 @@ def in_pipelines(config: FolderConfig) -> tuple[str, str]:
 def page(trained: TrainedModel) -> dict[str, Any]:
     """Return what a page that answers in a browser needs to know."""
     target = labels_of(trained.config.target)
-    labels = [str(label) for label in target.labels]
+    labels = list(target.names)
     levels = None if target.tree is None else target.tree.separator
     costs = None if (rule := target.rule) is None else {"wrong": rule.wrong.tolist(), "review": rule.review}
     about = {"labels": labels, "levels": levels, "costs": costs}

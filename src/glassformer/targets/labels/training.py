@@ -17,6 +17,8 @@ from glassformer.training import preparation
 from glassformer.training.loop import Observer
 from glassformer.training.run import Ended, finished_model
 
+_UNEQUAL = 0.8  # of the rows have the most frequent class
+
 prepare, lessons, gain = preparation.prepare, lessons_of, gain_of
 
 
@@ -31,10 +33,16 @@ def warn(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
     share = float((held_out.frame["label"] == frequent).mean() or 0)
     if accuracy < share + 1e-6:  # the accuracy is a rounded mean
         kind = "cross-validated" if splits.validation is None else "validation"
+        advice = (
+            "with classes this unequal, accuracy says little. The report says how many rows of each class are found; "
+            "`training.class_weights=balanced`, if it is not set, finds more of the rare ones"
+            if share > _UNEQUAL
+            else "the model learned nothing that helps. Check the label column, and look for other reasons with "
+            "`glassformer doctor`"
+        )
         observer.on_message(
             f"warning: the {kind} accuracy of {accuracy:.4f} is not above that of always answering "
-            f"{quoted(frequent)}, {share:.4f}: the model learned nothing that helps. Check the label column, and look "
-            "for other reasons with `glassformer doctor`"
+            f"{quoted(frequent)}, {share:.4f}: {advice}"
         )
 
 
