@@ -360,3 +360,16 @@ def test_columns_to_use_instead_of_decimal_numbers() -> None:
     found = find_columns(sample, "t.csv", text=None, label="score", group=None, labelled=True)
     assert found.like_labels == ("status", "team")
     assert find_columns(sample, "t.csv", text=None, label="team", group=None, labelled=True).like_labels == ()
+
+
+def test_a_column_with_few_values_is_no_text_by_its_name() -> None:
+    sample = sample_of("Message: messages, team: classes").with_columns(title=pl.lit("Label the text"))
+    assert find_columns(sample, "t.csv", labelled=True).text == "Message"
+
+
+def test_marks_for_each_label_are_no_labels() -> None:
+    sample = sample_of("Message: messages").with_columns(
+        food=pl.int_range(pl.len()) % 2, staff=pl.int_range(pl.len()) // 2 % 2
+    )
+    with pytest.raises(UsageError, match="If each column says whether one label applies, make one column"):
+        find_columns(sample, "t.csv", labelled=True)

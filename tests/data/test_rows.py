@@ -146,6 +146,11 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.csv", b'text,n\n"x\ny",1\nz\n', r"row 3 of the file \(line 4\) has 1 field where the header has 2"),
         ("a.csv", b"text,n\nx,1\ny,2,3\n", r"row 3 of the file has 3 fields"),
         ("a.csv", b";;;\n;;;\n", "is empty"),
+        ("a.csv", b'{"a": 1, "b": 2}\n', "JSON; give it the extension .jsonl"),
+        ("a.csv", b"\n<!DOCTYPE html>\n<html>\n", "a web page or XML"),
+        ("a.csv", b"@relation a\n", "ARFF"),
+        ("a.csv", b"__label__a b\n", "the extension .txt"),
+        ("a.csv", b"a~b\nx, y~1\n", "separated by comma, semicolon, tab, bar, and the header"),
         ("a.csv", b"PK\x03\x04 a workbook", "an Excel workbook; give it the extension .*xlsx"),
         ("a.csv", gzip.compress(PLAIN, mtime=0), "compressed by gzip"),
         ("a.jsonl", b'{"a": %s}\n' % (b"[" * 100_000), r"row 1 \(line 1\) is malformed: it is nested too deeply"),
@@ -347,3 +352,30 @@ def test_a_longer_array_than_a_line_may_be_is_read_and_a_longer_row_is_not(tmp_p
         rows_of(tmp_path / "a.json", f'[{{"a": 1}}, {{"a": {json.dumps(["good"] * 5_000_000)}}}]'.encode())
     with pytest.raises(UsageError, match=r"a\.json, line 1 is longer than 16 MiB"):
         rows_of(tmp_path / "a.json", b'[{"a": "%s"}]' % (b"x" * lines.LONGEST))
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        ('text,n\n"so \\"good\\", yes",1\n"bad",2\n', [('so "good", yes', "1"), ("bad", "2")]),
+        ('text, n\n"so, yes", "1"\n"bad", "2"\n', [("so, yes", "1"), ("bad", "2")]),
+        ("'text','n'\n'so, yes','1'\n'it''s','2'\n", [("so, yes", "1"), ("it's", "2")]),
+        ("text,n\nso,1,\nbad,2,\n", [("so", "1", ""), ("bad", "2", "")]),
+        ("text,n\n1,so,1\n2,bad,2\n", [("1", "so", "1"), ("2", "bad", "2")]),
+        ('text,n\n" ""so""",1\n"bad, ""no""",2\n', [(' "so"', "1"), ('bad, "no"', "2")]),
+        ("text,n\nC:\\a,1\nD:\\b,2\n", [("C:\\a", "1"), ("D:\\b", "2")]),
+    ],
+)
+def test_the_quotes_and_rows_of_other_programs(content: str, rows: list[tuple[str, ...]]) -> None:
+    notes: list[str] = []
+    (frame,) = iterate_rows(io.BytesIO(content.encode()), rows_per_batch=9, on_note=notes.append)
+    assert frame.rows() == rows
+    assert bool(notes) == (rows[0] not in [(' "so"', "1"), ("C:\\a", "1")])
+
+
+def test_rows_between_quotes_are_said() -> None:
+    notes: list[str] = []
+    content = b'label\ttext\na\t"one\nb\ttwo\na\tthree"\nb\tfour\n'
+    (frame,) = iterate_rows(io.BytesIO(content), rows_per_batch=9, on_note=notes.append)
+    assert frame.height == 2
+    assert "perhaps some rows are read as one, in row 2 (lines 2 to 4)" in " ".join(notes)

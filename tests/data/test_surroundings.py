@@ -230,3 +230,35 @@ def test_what_is_left_out_with_a_header_that_stands_again_is_named(pad: str, kep
     _, rows, notes = read(PAGES.format(pad))
     assert [text for text, _ in rows] == ["abc", "def", *kept, "ghi"]
     assert f"left out: 1 × the header again, in row 6 of the file, and what stands around it: {named}" in notes
+
+
+OF_QUALTRICS = 'How was it?,Days,Happy?\n"{""ImportId"":""a""}","{""ImportId"":""b""}",\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (TABLE.replace(BODY, OF_QUALTRICS + BODY), "2 rows below the header, as programs for surveys"),
+        (f"Comment,,Happy\nOpen-Ended Response,Days,Response\n{BODY}", "1 row below the header, as programs for"),
+        (TABLE.replace(BODY, f"-------,----,-----\n{BODY}\n(4 rows affected)\n"), "1 row of lines drawn around"),
+        (TABLE.replace(BODY, f"-----+----+---\n{BODY}(4 rows)\n").replace(",", "|"), "1 row at the end: row 7"),
+        (f"# by a tool, on Monday, of 1.2.3, and so on\n# 4 rows\n{TABLE}", "2 rows above the header, which is row 3"),
+    ],
+)
+def test_what_programs_write_around_a_header_is_left_out(content: str, said: str) -> None:
+    columns, rows, notes = read(content)
+    assert (columns, rows) == (["Comment", "Days", "Happy"], PLAIN)
+    assert said in " ".join(notes)
+
+
+def test_a_table_in_a_frame_is_read() -> None:
+    line = f"+{'-' * 9}+{'-' * 6}+{'-' * 7}+\n"
+    body = [f"| {one:<7} | {two:<4} | {three:<5} |\n" for one, two, three in [("Comment", "Days", "Happy"), *PLAIN]]
+    columns, rows, _ = read("".join([line, body[0], line, *body[1:], line, "4 rows in set (0.00 sec)\n"]))
+    assert [name.strip() for name in columns[1:4]] == ["Comment", "Days", "Happy"]
+    assert [tuple(cell.strip() for cell in row[1:4]) for row in rows] == PLAIN
+
+
+def test_a_text_of_dashes_is_a_text() -> None:
+    assert read("text\n---\ngood\nbad\n")[1] == [("---",), ("good",), ("bad",)]
+    assert len(read("text,label\na,b\n---,--\nc,d\n")[1]) == 3

@@ -328,3 +328,23 @@ def test_a_table_that_changes_while_it_is_read(tmp_path: Path) -> None:
     path = csv_of(tmp_path, **{name: values[:3] for name, values in columns.items()})
     with pytest.raises(UsageError, match="changed while it was read; run the command again"):
         other_columns(path, table)
+
+
+@pytest.mark.parametrize("cell", ["['good', 'new']", "['good' 'new']", "{'good', 'new'}", '["good", "new"]'])
+def test_lists_as_programs_show_them_are_lists(cell: str, tmp_path: Path) -> None:
+    path = csv_of(tmp_path, text=LONG, label=[cell] * 4)
+    with pytest.raises(UsageError, match="holds lists such as"):
+        read_table(path)
+    assert read_table(path, multilabel="|").frame["label"].to_list() == [["good", "new"]] * 4
+
+
+def test_lists_of_objects_are_no_labels(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, text=LONG, label=['[{"name": "good"}]'] * 4)
+    for several in (None, "|"):
+        with pytest.raises(UsageError, match=r"lists of what is no label.*Make a column of the labels alone"):
+            read_table(path, multilabel=several)
+
+
+def test_texts_that_are_lists_are_said(tmp_path: Path) -> None:
+    table = read_table(csv_of(tmp_path, text=["['a', 'b']", "['c']", "['d']", "['e']"], label=[1, 1, 2, 2]))
+    assert "the column 'text' holds lists such as ['a', 'b']; they are read as plain text" in table.notes

@@ -17,7 +17,7 @@ MOST = 0.95  # share of the non-empty values that decides: some exports hold "n/
 NEARLY_ALL = 0.8  # a column with this share of distinct values cannot hold classes
 FEWEST_VALUES = 20  # with fewer rows a column of distinct values says nothing
 
-_CLOCK = r"([t ]\s*([\d:.,+\-][\d:.,+\- ]*)?(am|pm|z|utc|gmt)?)?"
+_CLOCK = r"([t ]\s*([\d:.,+\-][\d:.,+\- ]*)?(am|pm)?( ?(z|utc|gmt|[cemp][ds]t|mes?z)([+-]\d{1,2})?)?)?"
 MONTHS = {
     "jan": "uar[iy]?|v(?:ier)?|eiro",
     "feb": "ruar[iy]?|rero|braio",

@@ -30,8 +30,18 @@ MOST_CLASSES = 100  # a column with more distinct values is taken for a label on
 MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or measurements
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
+FEWEST_TEXTS = 10  # rows for each different value, from which on a column is not taken for the text by its name
 WORDS_OF_TEXT = 3  # a column that differs in most rows and has this many words per row is taken for a text
 HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some; `glassformer labels TABLE` then chooses more (`next=`)."
+_ONE_COLUMN = (
+    " If the table should have more than one column: they are separated by commas, semicolons, tabs or bars, and no "
+    "row is in quotes as a whole."
+)
+_MARKS = {"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "x", "wahr", "falsch", "ja", "nein"}
+_ONE_HOT = (
+    " If each column says whether one label applies, make one column of their names, such as `food|staff`, and add "
+    "`multilabel='|'`."
+)
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 _NUMBERS = ("whole numbers", "decimal numbers")
 
@@ -235,7 +245,11 @@ def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, r
 def _not_a_text(values: pl.Series) -> str | None:
     """Why a column is not guessed as the text. A column named `text` always is: it may hold codes to classify."""
     kind = kind_of(values)
-    return None if kind in ("words", "lists or records") or tidy(values.name) == "text" else kind
+    if tidy(values.name) == "text":
+        return None
+    if kind == "words" and len(present := _filled(values)) >= FEWEST_TEXTS * present.n_unique():
+        return "few different values"  # a `Title` such as Mr and Mrs, or of all tasks
+    return None if kind in ("words", "lists or records") else kind
 
 
 def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str], kept: Sequence[str]) -> str:
@@ -347,7 +361,9 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
     if few and labels.number:
         why = "it is not clear which column holds the number. Name it with `target=`. It may be:"
     elif few:
-        why = "it is not clear which column holds the label. Name it with `label=`. It may be:"
+        marks = all({*_filled(sample[name]).str.to_lowercase().unique()} <= _MARKS for name in few)
+        one_hot = _ONE_HOT if marks else ""
+        why = f"it is not clear which column holds the label. Name it with `label=`.{one_hot} It may be:"
     elif labels.number:
         mixed = [quoted(name) for name in candidates[:MOST_COLUMNS] if holds_some_numbers(sample[name])]
         which = "one" if mixed[1:] else "it"
@@ -358,6 +374,7 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
         number = f" To learn a number, name its column with `target=`: {', '.join(map(quoted, found[:5]))}."
         why = (
             "no column looks like labels. Labels have few different values and are not dates, ids or decimal numbers. "
-            f"Name the column with `label=`. If no row has a label yet, {HOW_TO_LABEL}{number if found else ''} {rest}"
+            f"Name the column with `label=`. If no row has a label yet, {HOW_TO_LABEL}{number if found else ''}"
+            f"{'' if sample.columns[1:] else _ONE_COLUMN} {rest}"
         )
     raise UsageError(f"{source}: {why}", listing(sample, few or [name for name in sample.columns if name not in kept]))

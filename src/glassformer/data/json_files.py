@@ -47,6 +47,24 @@ def parsed(text: str) -> Any:
         return None
 
 
+def rows_by_column(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object with columns, as pandas writes it: `orient=` columns, index, split, or lists."""
+    names, data, outer = whole.get("columns"), whole.get("data"), list(whole.values())
+    if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
+        rows = [dict(zip(map(str, names), row, strict=False)) for row in data if len(row) == len(names)]
+        return rows if len(rows) == len(data) else []
+    if all(isinstance(values, list) for values in outer) and len({len(values) for values in outer}) == 1:
+        if any(isinstance(value, dict | list) for values in outer for value in values):
+            return []
+        return [dict(zip(whole, row, strict=True)) for row in zip(*outer, strict=True)]
+    if len(outer) < 2 or not all(isinstance(each, dict) and [*each] == [*outer[0]] for each in outer):
+        return []
+    if all(map(str.isdecimal, whole)):
+        return outer
+    by_number = all(map(str.isdecimal, outer[0]))
+    return [{name: values[row] for name, values in whole.items()} for row in outer[0]] if by_number else []
+
+
 def read_bounded(path: Path, most: int, shown: str) -> bytes:
     """Return the bytes of a file. Raises `GlassformerError` if there are more than `most`, or it is not a file."""
     if not path.is_file():  # it may be a folder, or a pipe or device, which may never end

@@ -1,5 +1,6 @@
 """Several labels in a cell, between a separator or as a list; and labels whose levels stand in several columns."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 import polars as pl
@@ -7,8 +8,11 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.json_files import parsed
 from glassformer.data.wording import counted, listed
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError, brief, quoted
 
+SEVERAL = "For several labels per text add: `multilabel='|'`"
+_SHOWN_LIST = re.compile(r"[\[{](.*)[\]}]", re.DOTALL)
+_ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(?<![\w'"])(-?\d++(?:\.\d*+)?)(?![\w'"])""")
 SEPARATORS = ("|", ";", ",", "/")
 
 
@@ -22,8 +26,27 @@ def split_labels(values: pl.Series, separator: str) -> pl.Series:
     if values.dtype != pl.List:
         texts = values.cast(pl.String).fill_null("")
         cells = [cell.split(separator) if (found := json_list(cell)) is None else found for cell in texts]
+    for cell in cells:
+        _refuse_objects(cell or (), f"The column {quoted(values.name)}")
     flat = [[str(label).strip() for label in cell or [] if label is not None] for cell in cells]
     return pl.Series(values.name, [list(dict.fromkeys(filter(None, cell))) for cell in flat], pl.List(pl.String))
+
+
+def refuse_lists(labels: pl.Series, place: str) -> None:
+    """Raise `UsageError` if a cell holds a list, where each text has one label."""
+    for cell in labels.drop_nulls().unique().sort():
+        if (found := json_list(cell)) is not None:
+            _refuse_objects(found, f"{place}")
+            raise UsageError(f"{place} holds lists such as {brief(cell)}. {SEVERAL}")
+
+
+def _refuse_objects(cell: Sequence[object], place: str) -> None:
+    """Raise `UsageError` if a list holds other lists or objects, which are no labels."""
+    if odd := next((each for each in cell if isinstance(each, list | dict)), None):
+        raise UsageError(
+            f"{place} holds lists of what is no label, such as {brief(str(odd))}. Make a column of the labels alone: a "
+            "word or a number for each text, or several between `|`."
+        )
 
 
 def said_of_several(labels: pl.Series, column: str | None, separator: str) -> Iterator[str]:
@@ -46,7 +69,13 @@ def _other_separator(labels: pl.Series, separator: str) -> str:
 
 
 def json_list(cell: str) -> list[object] | None:
-    found = parsed(cell) if cell.lstrip().startswith("[") else None
+    """Return the list that a cell holds, as JSON or as Python or NumPy show it: `['a', 'b']`, `['a' 'b']`, `{'a'}`."""
+    if not cell.lstrip().startswith(("[", "{")):
+        return None
+    found = parsed(cell)
+    if found is None and (inner := _SHOWN_LIST.fullmatch(cell.strip())):
+        items = [re.sub(r"\\(.)", r"\1", one or other or bare) for one, other, bare in _ITEM.findall(inner[1])]
+        found = items if not _ITEM.sub("", inner[1]).strip(" ,\n") else None
     return found if isinstance(found, list) else None
 
 

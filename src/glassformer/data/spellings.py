@@ -12,7 +12,12 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted, listed
 from glassformer.errors import quoted
 
-STAND_INS = ("n/a", "na", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "?")  # in any case
+STAND_INS = (
+    *("n/a", "na", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "?", ".", "\\n", "k.a.", "k. a."),
+    *("(null)", "<null>", "(blank)", "(leer)", "(empty)"),
+    *("#nv", "#ref!", "#bezug!", "#value!", "#wert!", "#name?", "#div/0!", "#num!", "#zahl!", "#null!"),
+)
+"""In any case: what programs write where a value is missing or an error."""
 _STAND_IN = rf"(?i)^\s*(?:{'|'.join(map(re.escape, STAND_INS))})\s*$"  # a pattern copies no texts
 _SHOWN = 5
 

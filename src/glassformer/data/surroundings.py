@@ -40,9 +40,11 @@ _BESIDE_TOTAL = re.compile(  # names and common words: they are totals only besi
     r"最小值?|最大值?|中位数|中央値|计数|件数|nhỏ nhất|lớn nhất|số lượng)\b\W*",
     re.IGNORECASE,
 )
+_DRAWN = "-+=:| "
 _NOTE = re.compile(
     r"\W*(notes?|sources?|legend|exported|generated|created|hinweise?|quellen?|anmerkung(en)?|legende|stand|erstellt|"
-    r"exportiert|remarques?|notas?|fuente|fonte|nguồn|ghi chú|注|备注|说明|来源|出典)\b|[*†©]",
+    r"exportiert|remarques?|notas?|fuente|fonte|nguồn|ghi chú|注|备注|说明|来源|出典)\b|[*†©]|"
+    r"\(?\d+ rows?( selected| affected| in set.*)?\W*$",
     re.IGNORECASE,
 )
 
@@ -55,7 +57,8 @@ def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row
     """
     rows = (row for row in rows if row.cells)
     first = list(itertools.islice(rows, _LOOKED_AT))
-    seen = [row for row in first if _places(row)]
+    lines = [row for row in first[:_MOST_ABOVE] if is_line(row.cells)]
+    seen = [row for row in first if _places(row) and row not in lines]
     if not seen:
         return
     above = rows_above(seen)
@@ -63,8 +66,19 @@ def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row
     if above and on_note:
         on_note(_said(f"above the header, which is row {header.number:,}", seen[:above]))
     units = below[:1] if _is_of_units(header, below) else []
+    questions = below[: _rows_of_questions(header, below)]
     if units and on_note:
         on_note(_said("of units below the header", units))
+    if questions and on_note:
+        on_note(_said("below the header, as programs for surveys write them", questions))
+    units += questions
+    below_header = next((row for row in first if row.number > header.number and _places(row)), header)
+    if len(header.cells) > 1:  # else it may be a text
+        lines = [row for row in lines if row.number < header.number or row == below_header]
+        units += lines
+    if len(header.cells) > 1 and lines and on_note:
+        on_note(_said("of lines drawn around the header", lines))
+    header = header._replace(cells=_named_below(header.cells, questions))
     own = itertools.chain((row for row in first if row.number > header.number and row not in units), rows)
     yield header
     yield from _without_end(without_repeats(own, header, [*seen[:above], *units], on_note), header, on_note)
@@ -72,6 +86,9 @@ def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row
 
 def rows_above(seen: Sequence[Row]) -> int:
     """Return how many of the first rows of a file, blank ones excepted, stand above its header."""
+    remarks = len(list(itertools.takewhile(lambda row: row.cells[0].lstrip().startswith("#"), seen)))
+    if remarks and len(seen) > remarks + 1 and len(seen[0].cells) != len(seen[-1].cells) == len(seen[remarks].cells):
+        return remarks
     for above in range(1, min(_MOST_ABOVE, len(seen) - 1) + 1):
         places = _places(seen[above - 1])
         if _is_header(seen, above):
@@ -118,6 +135,29 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     return bool(gap or known or (told and not any(name.startswith(" ") for name in names)))
 
 
+def is_line(cells: Sequence[str]) -> bool:
+    """Whether a row is a line that programs draw above, below and within tables: `----+----`, `|:---|:---:|`."""
+    filled = [cell for cell in cells if cell.strip()] if not cells[-1].strip(_DRAWN) else []
+    return bool(filled) and all(not cell.strip(_DRAWN) and ("--" in cell or "==" in cell) for cell in filled)
+
+
+def _rows_of_questions(header: Row, below: Sequence[Row]) -> int:
+    """Return how many rows below the header hold questions or ids, as programs for surveys write them."""
+    for number, row in enumerate(below[:2], 1):
+        cells = [row.cells[place].strip() for place in _places(row)]
+        if len(cells) > 1 and all(cell.startswith('{"ImportId"') for cell in cells):  # Qualtrics
+            return number
+    ends = below and len(below[0].cells) == len(header.cells) and {cell.strip() for cell in below[0].cells}
+    return 1 if ends and ends & {"Open-Ended Response"} else 0  # SurveyMonkey
+
+
+def _named_below(names: list[str], questions: Sequence[Row]) -> list[str]:
+    """Return the names of columns. Those without one are named by the row of questions."""
+    if len(questions) != 1:
+        return names
+    return [name if name.strip() else cell for name, cell in zip(names, questions[0].cells, strict=True)]
+
+
 def _holds_numbers(rows: Sequence[Row], place: int) -> bool:
     cells = [row.cells[place] for row in rows if row.cells[place].strip()]
     return bool(cells) and sum(map(is_number_or_date, cells)) >= 0.8 * len(cells)
@@ -126,7 +166,7 @@ def _holds_numbers(rows: Sequence[Row], place: int) -> bool:
 def _may_be_name(cell: str) -> bool:
     if cell.rstrip().endswith(("?", "？")):  # forms give each question a column
         return len(cell) <= _LONGEST_QUESTION
-    return len(cell) <= _LONGEST_NAME and len(cell.split()) < _WORDS_OF_NAME and not is_number_or_date(cell)
+    return len(cell.strip()) <= _LONGEST_NAME and len(cell.split()) < _WORDS_OF_NAME and not is_number_or_date(cell)
 
 
 def _is_of_units(header: Row, first: Sequence[Row]) -> bool:
@@ -214,6 +254,8 @@ class _End:
             beside: the rows before and after it that are not blank.
         """
         places = _places(row)
+        if len(row.cells) < self._width and is_line(row.cells):
+            return True
         if not places or self._rows < _FEWEST or len(row.cells) > self._width:
             return False
         missing = sum(place not in places and place not in self._sometimes_empty for place in range(self._width))

@@ -19,7 +19,15 @@ from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.json_files import parsed
 from glassformer.data.mapped import filtered, mapped
 from glassformer.data.rows import ROWS_PER_BATCH, batches_of, with_columns
-from glassformer.data.several_labels import check_levels, joined_levels, json_list, said_of_several, split_labels
+from glassformer.data.several_labels import (
+    SEVERAL,
+    check_levels,
+    joined_levels,
+    json_list,
+    refuse_lists,
+    said_of_several,
+    split_labels,
+)
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted, in_a_row
 from glassformer.errors import UsageError, brief, quoted
@@ -29,7 +37,6 @@ MOST_OTHERS = 100
 _KEYS_AT_ONCE = 200_000
 NO_LABEL = "no label"
 """Why a row is left out of `Table.frame` that `Table.unlabelled` holds."""
-_SEVERAL = "For several labels per text add: `multilabel='|'`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +153,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     separator = multilabel if labelled else None
     every = mapped(_numbered(itertools.chain([first], batches), columns, wanted, source, separator=separator))
     if labelled and multilabel is None:
-        _refuse_lists(every, f"{source}, column {columns.label!r}")
+        refuse_lists(every["label"], f"{source}, column {columns.label!r}")
     frame, without_label, dropped = _usable(every, ["text", *map(kept_name, other_texts)], labelled=labelled)
     if frame.is_empty():
         is_unlabelled = without_label is not None and not wanted.get("number")
@@ -341,7 +348,7 @@ def _dated(sample: pl.DataFrame, free: Sequence[str]) -> str | None:
 def tidy_values(values: pl.Series) -> pl.Series:
     """Return stripped strings, without the ".0" of whole floats. Empty values become null."""
     if values.dtype == pl.List:
-        raise UsageError(f"The column {values.name!r} holds lists. {_SEVERAL}")
+        raise UsageError(f"The column {values.name!r} holds lists. {SEVERAL}")
     if is_opaque(values.dtype):
         raise UsageError(f"The column {values.name!r} holds {values.dtype}; text, numbers or truth values are needed.")
     if values.dtype.is_float():
@@ -349,21 +356,17 @@ def tidy_values(values: pl.Series) -> pl.Series:
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
 
 
-def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
-    listed = next(
-        (label for label in frame["label"].drop_nulls().unique().sort() if json_list(label) is not None), None
-    )
-    if listed is not None:
-        raise UsageError(f"{place} holds lists such as {listed}. {_SEVERAL}")
-
-
 def _objects(frame: pl.DataFrame, text: str, label: str | None) -> list[str]:
-    """Return what to say of columns whose cells are objects of JSON."""
+    """Return what to say of columns whose cells are objects of JSON, or of texts that are lists."""
     said = []
     for kind, column in (("text", text), ("label", label)):
-        first = frame[kind][0] if column is not None and frame[kind].dtype == pl.String else ""
-        within = (parsed(first) if first.startswith("{") else None) or {}
-        if key := next((key for key, value in within.items() if isinstance(value, str)), None):
+        cells = frame[kind] if column is not None and frame[kind].dtype == pl.String else pl.Series([""])
+        first = next(iter(cells.filter(cells.str.contains(r"^\s*[\[{]")).head(1)), "")
+        if json_list(first):
+            said.append(f"the column {quoted(column)} holds lists such as {brief(first)}; they are read as plain text")
+        within = parsed(first)
+        if isinstance(within, dict) and within:
+            key = next((key for key, value in within.items() if isinstance(value, str)), next(iter(within)))
             said.append(
                 f"the column {quoted(column)} holds JSON objects such as {brief(first)}; they are read as plain text. "
                 f"To learn from {quoted(key)} alone, make it a column of its own"

@@ -125,3 +125,16 @@ def test_cells_of_other_tables_that_are_objects_are_said(tmp_path: Path) -> None
         'the column \'label\' holds JSON objects such as {"team": "good"}',
     ]
     assert said[1].endswith("To learn from 'team' alone, make it a column of its own")
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "list"])
+def test_an_object_as_pandas_writes_it_is_read(orient: str, tmp_path: Path) -> None:
+    by_column = {name: [row[name] for row in ROWS] for name in ("text", "label")}
+    written: dict[str, Any] = {
+        "columns": {name: {str(n): cell for n, cell in enumerate(cells)} for name, cells in by_column.items()},
+        "index": {str(n): row for n, row in enumerate(ROWS)},
+        "split": {"columns": ["text", "label"], "index": [0, 1, 2], "data": [[*row.values()] for row in ROWS]},
+        "list": by_column,
+    }
+    notes, rows = notes_and_rows(tmp_path / "t.json", json.dumps(written[orient]))
+    assert (rows, len(notes)) == (ROWS, 1)

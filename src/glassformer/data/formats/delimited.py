@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -16,8 +17,8 @@ from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.headers import Row, all_named, unique_names
 from glassformer.data.lines import LONGEST, OnNote
-from glassformer.data.surroundings import rows_above, table_in
-from glassformer.data.wording import counted
+from glassformer.data.surroundings import is_line, rows_above, table_in
+from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -25,6 +26,23 @@ COUNTED = "rows are counted from 1 below the header: "
 """Begins the note on rows of other numbers in the file."""
 _SNIFFED_LINES = 40
 _SHOWN = 3
+_FEWEST = 2  # rows that show that all have one field more than the header
+_NOT_CLOSED = "unexpected end of data"
+_QUOTINGS = {
+    "quotechar": "a text in single ones",
+    "skipinitialspace": "behind a separator and a space",
+    "escapechar": "a quote within a text behind a backslash",
+}
+"""What is said of quotes that are not written in the usual way."""
+_OTHER_TEXTS = {
+    r"[\[{]\s*[\[{\"]": "JSON; give it the extension .jsonl, or .json if it is one array or object",
+    r"<(!doctype|html|\?xml|table|head)\b": (
+        "a web page or XML; open it in a spreadsheet program, and save it as .xlsx or CSV"
+    ),
+    r"@relation\b": "an ARFF file of Weka; save it there as CSV",
+    r"__label__\S": "lines as fastText has them; give it the extension .txt",
+}
+"""How a text begins that is no table in columns, and what it is."""
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -37,6 +55,7 @@ class DelimitedText(TextFormat):
     separator: str | None = None
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+        refuse_other_text(lines.first, place.name)
         whole, start = lines.whole, list(itertools.islice(lines.whole, _SNIFFED_LINES))
         whole = itertools.chain(start, whole)
         separator = self.separator or _sniffed(lines.first, start)
@@ -46,8 +65,11 @@ class DelimitedText(TextFormat):
             place.on_delimited(Delimited(separator=separator, mark=lines.mark))
         if _SEPARATOR_TOLD.fullmatch(lines.first.rstrip("\r\n")):
             whole = ("\n" if line is lines.first else line for line in whole)
-        rows = table_in(_csv_rows(whole, place.name, separator), place.on_note)
-        yield from frames_of(_of_one_width(rows, place.name), place, rows_per_batch)
+        quoting, said = _quoting(start, separator)
+        if place.on_note and said:
+            place.on_note(said)
+        rows = table_in(_csv_rows(whole, place, separator, quoting), place.on_note)
+        yield from frames_of(_of_one_width(rows, place), place, rows_per_batch)
 
 
 CSV = DelimitedText("csv", (".csv",))
@@ -62,7 +84,8 @@ def _sniffed(first: str, start: Sequence[str]) -> str:
     """
     if told := _SEPARATOR_TOLD.fullmatch(first.rstrip("\r\n")):
         return str(told[1])
-    bare = "".join(first.split('"')[::2])
+    header = next((line for line in start if line.strip() and not is_line([line.strip()])), first)
+    bare = "".join(header.split('"')[::2])
     most = max(DELIMITERS, key=bare.count)
     start_of = {each: _start_of(start, each) for each in (most, *DELIMITERS)}
     # How many rows have one number of cells, which is more than one.
@@ -74,13 +97,39 @@ def _sniffed(first: str, start: Sequence[str]) -> str:
     return next(titled, most)
 
 
-def _start_of(lines: Sequence[str], delimiter: str) -> list[Row]:
+def _start_of(lines: Sequence[str], delimiter: str, **quoting: Any) -> list[Row]:
     """Return the first rows as they are with this delimiter. The last one may go on, and is left out."""
+    rows, goes_on = list[Row](), len(lines) == _SNIFFED_LINES
     try:
-        rows = [Row(at, cells) for at, cells in enumerate(csv.reader(lines, delimiter=delimiter), 1) if any(cells)]
-    except csv.Error:
-        return []
-    return rows[:-1] if len(lines) == _SNIFFED_LINES else rows
+        for at, cells in enumerate(csv.reader(lines, delimiter=delimiter, **quoting), 1):
+            if any(cells) and not is_line(cells):
+                rows.append(Row(at, cells))
+    except csv.Error as error:
+        return rows if goes_on and _NOT_CLOSED in str(error) else []
+    return rows[:-1] if goes_on else rows
+
+
+def _quoting(start: Sequence[str], delimiter: str) -> tuple[dict[str, Any], str | None]:
+    """Return how quotes are read, and what to say of it. Other ways than the usual one are taken on clear evidence."""
+    usual = _start_of(start, delimiter, strict=True)
+    ways = list[dict[str, Any]]()
+    if usual and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in usual[0].cells):
+        ways = [{"quotechar": "'"}, {"quotechar": "'", "escapechar": "\\"}]
+    elif not _is_even(usual) or any(cell.startswith(' "') for row in usual for cell in row.cells):
+        signs = {f'{delimiter} "': "skipinitialspace", '\\"': "escapechar"}
+        there = [name for sign, name in signs.items() if any(sign in line for line in start)]
+        ways = [{name: "\\" if name == "escapechar" else True} for name in there]
+    for way in ways:
+        rows = _start_of(start, delimiter, strict=True, **way)
+        if _is_even(rows) and rows != usual:
+            return way, f"quotes are read as the first rows have them: {' and '.join(_QUOTINGS[each] for each in way)}"
+    return {}, None
+
+
+def _is_even(rows: Sequence[Row]) -> bool:
+    """Whether all rows have one number of cells, which is more than one. The header may have one less."""
+    header, *body = (len(row.cells) for row in rows or [Row(0, [])])
+    return len({*body}) == 1 and 1 < max(body) <= header + 1 <= max(body) + 1
 
 
 def frames_of(rows: Iterator[Row], place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
@@ -117,44 +166,64 @@ def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]
         on_note(f"{COUNTED}{', '.join(shifts)}{others}")
 
 
-def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
+def refuse_other_text(first: str, name: str) -> None:
+    """Raise `UsageError` if the first line is that of a text which holds no columns."""
+    for start, what in _OTHER_TEXTS.items():
+        if re.match(start, first.lstrip(), re.IGNORECASE):
+            raise UsageError(f"{name} is no table of columns, but {what}.")
+
+
+def _csv_rows(lines: Iterator[str], place: Place, delimiter: str, quoting: dict[str, Any]) -> Iterator[Row]:
     csv.field_size_limit(LONGEST)
     held = 0  # characters since the row began
+    own: list[str] = []  # the lines of the row
+    swallowed: list[str] = []
 
     def of_bounded_rows() -> Iterator[str]:
         nonlocal held
         for line in lines:
             held += len(line)
+            own.append(line)
             if held > LONGEST:
                 raise csv.Error(f"it is longer than {LONGEST:,} characters; is a quote never closed?")
             yield line
 
-    reader = csv.reader(of_bounded_rows(), delimiter=delimiter, strict=True)
+    reader = csv.reader(of_bounded_rows(), delimiter=delimiter, strict=True, **quoting)
     for number in itertools.count(1):
         held, line = 0, reader.line_num + 1
+        own.clear()
         try:
-            yield Row(number, next(reader), line)
+            row = Row(number, next(reader), line)
+            if len(own) > 1 and delimiter != "," and all(each.count(delimiter) == len(row.cells) - 1 for each in own):
+                swallowed.append(f"{number:,} (lines {line:,} to {reader.line_num:,})")
+            yield row
         except StopIteration:
+            if swallowed and place.on_note:
+                place.on_note(
+                    f"perhaps some rows are read as one, in row {listed(swallowed, _SHOWN)}: each line looks like a "
+                    "row, and they stand between quotes. A quote that is part of a text is written twice, in a field "
+                    "that is in double quotes"
+                )
             return
         except csv.Error as error:
-            place = _place(name, number, line)
-            if "unexpected end of data" in str(error):
+            where = _place(place.name, number, line)
+            if _NOT_CLOSED in str(error):
                 raise UsageError(
-                    f"{place}: a quote that opens there is not closed. If it is part of the text, write it twice, and "
+                    f"{where}: a quote that opens there is not closed. If it is part of the text, write it twice, and "
                     f"put the whole field in double quotes."
                 ) from None
             if "new-line character" in str(error):
                 raise UsageError(
-                    f"{place}: this line ends in a carriage return alone, unlike those above. Save the file "
+                    f"{where}: this line ends in a carriage return alone, unlike those above. Save the file "
                     "with line ends of one kind; or if it is part of a text, put the whole field in double quotes."
                 ) from None
             raise UsageError(
-                f"{place} is malformed: {error}. A field with a quote, a line break or the separator in it is put in "
+                f"{where} is malformed: {error}. A field with a quote, a line break or the separator in it is put in "
                 f'double quotes, and a quote inside it is written twice: "".'
             ) from None
 
 
-def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
+def _of_one_width(rows: Iterator[Row], place: Place) -> Iterator[Row]:
     """Yield the rows, without blank ones.
 
     Raises:
@@ -163,20 +232,52 @@ def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
     header = next(rows, None)
     if header is None:
         return
+    name, first = place.name, list(itertools.islice(rows, _SNIFFED_LINES))
+    rows = itertools.chain(first, rows)
+    if found := _one_more(header, first):
+        header, said = found
+        if place.on_note:
+            place.on_note(said)
     yield header
-    width, first = len(header.cells), list(itertools.islice(rows, _SNIFFED_LINES))
+    width = len(header.cells)
     if _may_be_title(header, first):
         list(all_named((row for row in first if len(row.cells) == width), header, name))
-    for row in itertools.chain(first, rows):
+    for row in rows:
         fields = len(row.cells)
         if fields != width:
             if not any(map(str.strip, row.cells)):
                 continue
             raise UsageError(
                 f"{_place(name, row.number, row.line)} has {counted(fields, 'field')} where the header has {width:,}. "
-                f"A field that contains the separator or a line break must be in double quotes."
+                f"{_why_uneven(fields, width)}"
             )
         yield row
+
+
+def _why_uneven(fields: int, width: int) -> str:
+    if width == 1:
+        return (
+            f"Columns are separated by {listed(list(DELIMITERS.values()), 4)}, and the header, which is the first row, "
+            "has one column."
+        )
+    but = ", and a whole row must not be" if fields == 1 else ""
+    return f"A field that contains the separator or a line break must be in double quotes{but}."
+
+
+def _one_more(header: Row, first: Sequence[Row]) -> tuple[Row, str] | None:
+    """Return the header with one more cell, and what to say of it, if all rows have one more on clear evidence.
+
+    It is empty in all rows, whose lines end with a separator, or holds numbers of the rows, as R writes them.
+    """
+    body = [row.cells for row in first if any(map(str.strip, row.cells))]
+    if len(body) < _FEWEST or {len(cells) for cells in body} != {len(header.cells) + 1}:
+        return None
+    if not any(cells[-1].strip() for cells in body):
+        return header._replace(cells=[*header.cells, ""]), "the rows end with a separator, and the header does not"
+    numbers = [int(cells[0]) if cells[0].isdecimal() else -1 for cells in body]
+    if numbers[0] >= 0 and all(one < other for one, other in itertools.pairwise(numbers)):
+        return header._replace(cells=["", *header.cells]), "the rows begin with a number that the header does not name"
+    return None
 
 
 def _may_be_title(header: Row, first: Sequence[Row]) -> bool:

@@ -15,7 +15,7 @@ import polars as pl
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
-from glassformer.data.json_files import parsed
+from glassformer.data.json_files import parsed, rows_by_column
 from glassformer.data.lines import LONGEST, ROWS_WITHIN
 from glassformer.data.wording import listed
 from glassformer.errors import UsageError, brief, quoted
@@ -107,6 +107,11 @@ def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], plac
         whole = parsed("".join(line for _, line in taken))
     elif second := next(others, None):
         taken, whole = [first, second], None
+    if isinstance(whole, dict) and len(rows := rows_by_column(whole)) >= _FEWEST_WITHIN:
+        if place.on_note:
+            place.on_note("the file is one JSON object; its rows are read as pandas writes them")
+        yield from ((1, json.dumps(row)) for row in rows)
+        return
     path, rows = _longest_array(whole) if isinstance(whole, dict) else ((), [])
     if len(rows) < _FEWEST_WITHIN:
         yield from itertools.chain(taken, others)

@@ -46,7 +46,7 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
         found = text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces, fallback=place.fallback)
         marked = _checked(found, place.name)
         start = next(marked, "")
-        lines = itertools.chain([start.removeprefix("\ufeff")], marked)
+        lines = itertools.chain([start.lstrip("\ufeff")], marked)
         blank, first = next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
         if not first:
             raise UsageError(f"{place.name} is empty.")
