@@ -1,4 +1,5 @@
 import json
+import random
 import re
 import shlex
 from pathlib import Path
@@ -348,9 +349,10 @@ def test_a_run_that_learned_nothing_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_a_run_that_learned_nothing_of_unequal_classes_is_told_so(tmp_path: Path) -> None:
-    rows = [(f"film {number}", "yes" if number % 20 else "no") for number in range(240)]
+    rare = random.Random(1).sample(range(240), 12)
+    rows = [(f"film {number}", "no" if number in rare else "yes") for number in range(240)]
     said = glassformer("train", write_csv(tmp_path / "t.csv", rows), "--out", tmp_path / "m", *COUNTING).err
-    assert "0.9500: with classes this unequal, accuracy says little" in said
+    assert re.search(r"0\.9\d+: with classes this unequal, accuracy says little", said)
     assert "--set training.class_weights=balanced, if it is not set" in said
 
 

@@ -13,6 +13,7 @@ from glassformer.errors import UsageError, brief, quoted
 SEVERAL = "For several labels per text add: `multilabel='|'`"
 _SHOWN_LIST = re.compile(r"[\[{](.*)[\]}]", re.DOTALL)
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(?<![\w'"])(-?\d++(?:\.\d*+)?)(?![\w'"])""")
+_LONGEST_LIST = 2_000  # characters: an expression that searches again and again takes long on quotes without an end
 SEPARATORS = ("|", ";", ",", "/")
 
 
@@ -73,7 +74,7 @@ def json_list(cell: str) -> list[object] | None:
     if not cell.lstrip().startswith(("[", "{")):
         return None
     found = parsed(cell)
-    if found is None and (inner := _SHOWN_LIST.fullmatch(cell.strip())):
+    if found is None and len(cell) <= _LONGEST_LIST and (inner := _SHOWN_LIST.fullmatch(cell.strip())):
         items = [re.sub(r"\\(.)", r"\1", one or other or bare) for one, other, bare in _ITEM.findall(inner[1])]
         found = items if not _ITEM.sub("", inner[1]).strip(" ,\n") else None
     return found if isinstance(found, list) else None
