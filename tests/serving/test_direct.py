@@ -1,12 +1,12 @@
 """`/predict` is read and answered directly. FastAPI's own way is the reference."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from fastapi import Request
 from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from glassformer.serving import text_routes
 from glassformer.serving.api import create_app
@@ -91,12 +91,21 @@ def test_the_handlers_of_the_application_answer_errors(
     assert (found.status_code, found.text) == answered
 
 
-def test_an_older_fastapi_builds_its_middleware_by_names() -> None:
-    """As 0.115 does."""
+def test_the_direct_way_is_behind_all_middleware() -> None:
+    def stamped(app: ASGIApp, *, stamp: str) -> ASGIApp:
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            async def sent(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    message["headers"] = [*message["headers"], (b"stamp", stamp.encode())]
+                await send(message)
+
+            await app(scope, receive, sent)
+
+        return answer
+
     app = create_app(served())
-    built: Any = app.router
-    for each in reversed(app.user_middleware):
-        make: Any = each.cls
-        built = make(app=built, **each.kwargs)
-    with TestClient(built) as client:
-        assert client.post("/predict", json={"text": TEXT}).status_code == 200
+    for stamp in ("inner", "outer"):
+        app.add_middleware(stamped, stamp=stamp)
+    with TestClient(app) as client:
+        found = client.post("/predict", json={"text": TEXT}), client.get("/predict")
+    assert [answer.headers.get_list("stamp") for answer in found] == [["inner", "outer"]] * 2
