@@ -203,7 +203,7 @@ def _gather(
     where, raw = "", {}
     if name_or_path is not None:
         path = find_recipe(name_or_path, kind.files)
-        where = f"{path}: "
+        where = f"{path}{' with your settings' if overrides else ''}: "
         raw = read_recipe(path)
     if preset is not None:
         _section(raw, "model", where)["preset"] = preset
