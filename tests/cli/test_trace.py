@@ -17,6 +17,9 @@ def test_a_list_names_every_matrix_with_its_shape(attending: Trained) -> None:
     shapes = {line[0].strip(): next(cell for cell in line[1:] if cell).strip() for line in lines}
     assert shapes["logits"] == "2 classes"
     assert shapes["embedding"].startswith("9 tokens × ")
+    numbers = {line[0].strip(): [cell.strip() for cell in line[1:] if cell][1] for line in lines}
+    assert sum(map(float, numbers["probabilities"].split())) == pytest.approx(1, abs=1e-3)
+    assert numbers["embedding"] == "…"
     assert {"token_ids", "blocks.0.attention.weights", "probabilities"} <= shapes.keys()
     assert outcome.out.splitlines()[-1].startswith("The answer: ")
 

@@ -17,6 +17,8 @@ from glassformer.errors import UsageError
 if TYPE_CHECKING:
     from glassformer.tracing.trace import Trace
 
+_FEW = 4  # numbers that stand in the list
+
 
 def trace(
     model: Model,
@@ -27,7 +29,7 @@ def trace(
     ] = False,
     npz: Annotated[Path | None, typer.Option(help="Write all matrices to this file of NumPy arrays.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files in --html and --npz.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the name, shape and formula of every matrix.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List every matrix, with its numbers if they are few.")] = False,
     *,
     run: Asking,
 ) -> None:
@@ -67,10 +69,12 @@ def trace(
 
 
 def _list(found: Trace) -> None:
-    lines = [("matrix", "shape", "formula")]
+    lines = [("matrix", "shape", "numbers", "formula")]
     for matrix in found.answering:
-        shape = " × ".join(f"{size} {axis}" for size, axis in zip(matrix.values.shape, matrix.step.axes, strict=True))
-        lines.append((matrix.step.name, shape, matrix.step.formula))
+        values = matrix.values
+        shape = " × ".join(f"{size} {axis}" for size, axis in zip(values.shape, matrix.step.axes, strict=True))
+        numbers = " ".join(f"{value:.4g}" for value in values) if values.ndim == 1 and values.size <= _FEW else "…"
+        lines.append((matrix.step.name, shape, numbers, matrix.step.formula))
     print_table(lines, others=str.ljust)
     if found.note:
         show(f"\n{found.note} The list leaves out its steps.")
