@@ -325,7 +325,9 @@ def as_number(given: Any) -> float | None:
     plain = plain_value(given)
     if plain is None or isinstance(given, bool):
         return None
-    digits = re.sub(r"\d", lambda digit: str(int(digit[0])), re.sub(r"[\s'’]|%$", "", plain))  # ３ and ٣ are 3
+    digits = re.sub(r"[\s'’]|%$", "", plain)
+    if not digits.isascii():
+        digits = re.sub(r"\d", lambda digit: str(int(digit[0])), digits)  # ３ and ٣ are 3
     if _THOUSANDS.fullmatch(digits):
         digits = re.sub(r"[.,]", "", digits)
     elif "," in digits and "." in digits:  # the last of both is the decimal point

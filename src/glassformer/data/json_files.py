@@ -52,7 +52,7 @@ def rows_by_column(whole: dict[str, Any]) -> list[dict[str, Any]]:
     names, data, outer = whole.get("columns"), whole.get("data"), list(whole.values())
     if isinstance(names, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
         rows = [dict(zip(map(str, names), row, strict=False)) for row in data if len(row) == len(names)]
-        return rows if len(rows) == len(data) else []
+        return rows if len(rows) == len(data) and len({*names}) == len(names) else []
     if all(isinstance(values, list) for values in outer) and len({len(values) for values in outer}) == 1:
         if any(isinstance(value, dict | list) for values in outer for value in values):
             return []

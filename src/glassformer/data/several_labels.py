@@ -37,7 +37,7 @@ def refuse_lists(labels: pl.Series, place: str) -> None:
     """Raise `UsageError` if a cell holds a list, where each text has one label."""
     for cell in labels.drop_nulls().unique().sort():
         if (found := json_list(cell)) is not None:
-            _refuse_objects(found, f"{place}")
+            _refuse_objects(found, place)
             raise UsageError(f"{place} holds lists such as {brief(cell)}. {SEVERAL}")
 
 
@@ -71,7 +71,8 @@ def _other_separator(labels: pl.Series, separator: str) -> str:
 
 def json_list(cell: str) -> list[object] | None:
     """Return the list that a cell holds, as JSON or as Python or NumPy show it: `['a', 'b']`, `['a' 'b']`, `{'a'}`."""
-    if not cell.lstrip().startswith(("[", "{")):
+    start = cell.lstrip()[:1]
+    if start != "[" and (start != "{" or ("'" not in cell and '"' not in cell)):  # {0} is a label
         return None
     found = parsed(cell)
     if found is None and len(cell) <= _LONGEST_LIST and (inner := _SHOWN_LIST.fullmatch(cell.strip())):

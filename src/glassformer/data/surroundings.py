@@ -44,7 +44,7 @@ _DRAWN = "-+=:| "
 _NOTE = re.compile(
     r"\W*(notes?|sources?|legend|exported|generated|created|hinweise?|quellen?|anmerkung(en)?|legende|stand|erstellt|"
     r"exportiert|remarques?|notas?|fuente|fonte|nguồn|ghi chú|注|备注|说明|来源|出典)\b|[*†©]|"
-    r"\(?\d+ rows?( selected| affected| in set.*)?\W*$",
+    r"\(?\d+ rows?( selected| affected| in set[^\n]*+)?[).]{0,2}\s{0,9}$",
     re.IGNORECASE,
 )
 
@@ -86,7 +86,7 @@ def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row
 
 def rows_above(seen: Sequence[Row]) -> int:
     """Return how many of the first rows of a file, blank ones excepted, stand above its header."""
-    remarks = len(list(itertools.takewhile(lambda row: row.cells[0].lstrip().startswith("#"), seen)))
+    remarks = len(list(itertools.takewhile(_is_remark, seen)))
     if remarks and len(seen) > remarks + 1 and len(seen[0].cells) != len(seen[-1].cells) == len(seen[remarks].cells):
         return remarks
     for above in range(1, min(_MOST_ABOVE, len(seen) - 1) + 1):
@@ -135,6 +135,11 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     return bool(gap or known or (told and not any(name.startswith(" ") for name in names)))
 
 
+def _is_remark(row: Row) -> bool:
+    start = row.cells[0].lstrip()
+    return start.startswith("#") and (start.startswith(("# ", "##")) or len(row.cells) == 1)  # `#id,text` is a header
+
+
 def is_line(cells: Sequence[str]) -> bool:
     """Whether a row is a line that programs draw above, below and within tables: `----+----`, `|:---|:---:|`."""
     filled = [cell for cell in cells if cell.strip()] if not cells[-1].strip(_DRAWN) else []
@@ -148,7 +153,7 @@ def _rows_of_questions(header: Row, below: Sequence[Row]) -> int:
         if len(cells) > 1 and all(cell.startswith('{"ImportId"') for cell in cells):  # Qualtrics
             return number
     ends = below and len(below[0].cells) == len(header.cells) and {cell.strip() for cell in below[0].cells}
-    return 1 if ends and ends & {"Open-Ended Response"} else 0  # SurveyMonkey
+    return 1 if ends and "Open-Ended Response" in ends else 0  # SurveyMonkey
 
 
 def _named_below(names: list[str], questions: Sequence[Row]) -> list[str]:

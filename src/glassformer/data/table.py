@@ -361,7 +361,8 @@ def _objects(frame: pl.DataFrame, text: str, label: str | None) -> list[str]:
     said = []
     for kind, column in (("text", text), ("label", label)):
         cells = frame[kind] if column is not None and frame[kind].dtype == pl.String else pl.Series([""])
-        first = next(iter(cells.filter(cells.str.contains(r"^\s*[\[{]")).head(1)), "")
+        found = cells.filter(cells.str.contains(r"^\s*[\[{]"))
+        first = found[0] if 2 * len(found) > len(cells) else ""
         if json_list(first):
             said.append(f"the column {quoted(column)} holds lists such as {brief(first)}; they are read as plain text")
         within = parsed(first)

@@ -80,7 +80,8 @@ class Guard:
             await refusal(scope["path"], 401, reason, _ASK_FOR_KEY)(scope, receive, send_with_headers)
             return
         most = self.larger.get(scope["path"], self.most_bytes)
-        if int(headers.get("content-length") or 0) > most:
+        length = (headers.get("content-length") or "").lstrip("0")  # thousands of zeros are no number to Python
+        if int(length or 0) > most:
             await refusal(scope["path"], 413, _too_large(most))(scope, receive, send_with_headers)
             return
         if scope["method"] not in ("GET", "HEAD"):  # their bodies are not read, and files wait for a client that leaves

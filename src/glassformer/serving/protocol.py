@@ -29,6 +29,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_body = False
         self._bytes = 0  # since the last piece of a body or the last end of a request
         self._data = b""
+        self._is_refused = False  # what comes then is not read
         self._started: RequestResponseCycle | None = None  # `cycle` may be a request ahead
 
     def connection_made(self, transport: Any) -> None:
@@ -41,6 +42,8 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_refused:
+            return
         self._bytes += len(data)
         self._data = data
         super().data_received(data)
@@ -57,7 +60,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         held = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        ahead = sum(1 for cycle, _ in self.pipeline for _ in cycle.scope["headers"])
+        ahead = sum(len(list(cycle.scope["headers"])) for cycle, _ in self.pipeline)
         hosts = sum(name == b"host" for name, _ in self.headers)
         if held > _MOST_BYTES or len(self.pipeline) >= _MOST_AHEAD or ahead > _MOST_HEADERS:
             raise ValueError
@@ -77,6 +80,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what was sent, unless the client would take this for the answer to an earlier request."""
+        self._is_refused = True
         if self._in_body and (self.pipeline or self.cycle.response_started):
             self.transport.abort()
         elif self.cycle is not None and not (self._in_body or self.cycle.response_complete):

@@ -8,7 +8,6 @@ import numpy as np
 
 from glassformer.data.arrays import FloatArray, Gathered
 from glassformer.data.table import Table
-from glassformer.data.tokenizers import batched
 from glassformer.readers.counting.corpus import Corpus, distinct, marked
 from glassformer.readers.counting.ngrams import END, START
 from glassformer.readers.counting.unlike import (
@@ -21,7 +20,6 @@ from glassformer.readers.counting.unlike import (
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold
-_AT_ONCE = 500  # of these rows
 _FEWEST_ROWS = 2  # that have a hash which is kept: one of a single row would tell that this row was learned
 _MOST_CHARACTERS = 40_000_000  # of all texts: of longer tables, only some rows are read
 MOST_HASHES = 1_000_000  # 4 MB
@@ -44,7 +42,7 @@ def learn_seen(train: Table, validation: Table | None, *, most_hashes: int = MOS
     kept = hashes[counts >= _FEWEST_ROWS]
     known, held_out = (hashes[counts > _FEWEST_ROWS], frame) if validation is None else (kept, validation.frame)
     texts = held_out["text"].gather_every(max(1, -(-held_out.height // _MOST_HELD_OUT)))
-    shares = np.concatenate([unseen_shares(part, known) for part in batched(texts, _AT_ONCE)])
+    shares = unseen_shares(texts.to_list(), known)
     config = UnlikeConfig(threshold=threshold_of(shares), held_out_rows=len(shares))
     return Seen(hashes=kept, config=config), shares
 

@@ -6,12 +6,13 @@ import csv
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from glassformer.data.column_kinds import is_named_as_id
 from glassformer.data.column_names import may_be_known
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
@@ -101,12 +102,20 @@ def _start_of(lines: Sequence[str], delimiter: str, **quoting: Any) -> list[Row]
     """Return the first rows as they are with this delimiter. The last one may go on, and is left out."""
     rows, goes_on = list[Row](), len(lines) == _SNIFFED_LINES
     try:
-        for at, cells in enumerate(csv.reader(lines, delimiter=delimiter, **quoting), 1):
+        for at, cells in enumerate(_reader(lines, delimiter, **quoting), 1):
             if any(cells) and not is_line(cells):
                 rows.append(Row(at, cells))
     except csv.Error as error:
         return rows if goes_on and _NOT_CLOSED in str(error) else []
     return rows[:-1] if goes_on else rows
+
+
+def _reader(lines: Iterable[str], delimiter: str, **quoting: Any) -> Any:
+    """Return a reader of `csv`. Its own `escapechar` drops every backslash, also that of `C:\\new`."""
+    if mark := quoting.pop("escapechar", None):
+        quote = quoting.get("quotechar", '"')
+        lines = (line.replace(mark + quote, 2 * quote) for line in lines)
+    return csv.reader(lines, delimiter=delimiter, **quoting)
 
 
 def _quoting(start: Sequence[str], delimiter: str) -> tuple[dict[str, Any], str | None]:
@@ -115,7 +124,7 @@ def _quoting(start: Sequence[str], delimiter: str) -> tuple[dict[str, Any], str 
     ways = list[dict[str, Any]]()
     if usual and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in usual[0].cells):
         ways = [{"quotechar": "'"}, {"quotechar": "'", "escapechar": "\\"}]
-    elif not _is_even(usual) or any(cell.startswith(' "') for row in usual for cell in row.cells):
+    elif not _is_even(usual) or _are_quoted(usual):
         signs = {f'{delimiter} "': "skipinitialspace", '\\"': "escapechar"}
         there = [name for sign, name in signs.items() if any(sign in line for line in start)]
         ways = [{name: "\\" if name == "escapechar" else True} for name in there]
@@ -124,6 +133,14 @@ def _quoting(start: Sequence[str], delimiter: str) -> tuple[dict[str, Any], str 
         if _is_even(rows) and rows != usual:
             return way, f"quotes are read as the first rows have them: {' and '.join(_QUOTINGS[each] for each in way)}"
     return {}, None
+
+
+def _are_quoted(rows: Sequence[Row]) -> bool:
+    """Whether in some column all cells stand in quotes behind a space."""
+    columns = itertools.zip_longest(*(row.cells for row in rows[1:]), fillvalue="")
+    return any(
+        all(len(cell) > 2 and cell.startswith(' "') and cell.endswith('"') for cell in cells) for cells in columns
+    )
 
 
 def _is_even(rows: Sequence[Row]) -> bool:
@@ -188,13 +205,14 @@ def _csv_rows(lines: Iterator[str], place: Place, delimiter: str, quoting: dict[
                 raise csv.Error(f"it is longer than {LONGEST:,} characters; is a quote never closed?")
             yield line
 
-    reader = csv.reader(of_bounded_rows(), delimiter=delimiter, strict=True, **quoting)
+    reader = _reader(of_bounded_rows(), delimiter, strict=True, **quoting)
     for number in itertools.count(1):
         held, line = 0, reader.line_num + 1
         own.clear()
         try:
             row = Row(number, next(reader), line)
-            if len(own) > 1 and delimiter != "," and all(each.count(delimiter) == len(row.cells) - 1 for each in own):
+            between = len(row.cells) - 1
+            if len(own) > 1 and between and delimiter != "," and all(line.count(delimiter) == between for line in own):
                 swallowed.append(f"{number:,} (lines {line:,} to {reader.line_num:,})")
             yield row
         except StopIteration:
@@ -275,7 +293,8 @@ def _one_more(header: Row, first: Sequence[Row]) -> tuple[Row, str] | None:
     if not any(cells[-1].strip() for cells in body):
         return header._replace(cells=[*header.cells, ""]), "the rows end with a separator, and the header does not"
     numbers = [int(cells[0]) if cells[0].isdecimal() else -1 for cells in body]
-    if numbers[0] >= 0 and all(one < other for one, other in itertools.pairwise(numbers)):
+    rising = numbers[0] >= 0 and all(one < other for one, other in itertools.pairwise(numbers))
+    if rising and not is_named_as_id(header.cells[0]):
         return header._replace(cells=["", *header.cells]), "the rows begin with a number that the header does not name"
     return None
 

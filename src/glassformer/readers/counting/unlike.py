@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import BoolArray, FloatArray, read_array
+from glassformer.data.tokenizers import batched
 from glassformer.errors import GlassformerError
 from glassformer.readers.counting.ngrams import END, START, texts_in, words_of
 
@@ -28,6 +29,7 @@ NOT_KEPT = (
 )
 HashArray = np.ndarray[Any, np.dtype[np.uint32]]
 
+_AT_ONCE = 500  # texts: their hashes take memory
 _FACTOR = np.uint32(0x9E3779B1)  # odd, so that the first word of a pair keeps all of its bits
 _START, _END = np.uint32(crc32(START.encode())), np.uint32(crc32(END.encode()))
 
@@ -113,6 +115,10 @@ def unseen_shares(texts: Sequence[str], seen: HashArray) -> FloatArray:
 
     The share of a text without words is 1.
     """
+    return np.concatenate([np.zeros(0, np.float32), *(_shares(part, seen) for part in batched(texts, _AT_ONCE))])
+
+
+def _shares(texts: Sequence[str], seen: HashArray) -> FloatArray:
     found = [ngram_hashes(text) for text in texts]
     hashes, lengths = np.concatenate([seen[:0], *found]), np.array([len(each) for each in found], np.int64)
     places = np.minimum(np.searchsorted(seen, hashes), max(len(seen) - 1, 0))
