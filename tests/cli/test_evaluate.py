@@ -291,6 +291,11 @@ def test_a_train_flag_that_does_not_lead_to_the_rows(reviews: Trained, table: Pa
     ("rows", "arguments", "words"),
     [
         ([("good", POSITIVE), ("strange", "weird")], [], ["'weird' (row 2)", "not seen in training", POSITIVE]),
+        (
+            [("strange", "weird"), ("odd", "new")],
+            [],
+            ["No label of this column is known: name the right column with --label"],
+        ),
         ([("good", POSITIVE)], ["--text", "nope"], ["no column 'nope' (--text)"]),
         ([("good", POSITIVE)], ["--label", "nope"], ["no column 'nope' (--label)"]),
         ([("good", POSITIVE)], ["--multilabel", "|"], ["several labels", "one label"]),

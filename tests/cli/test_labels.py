@@ -123,6 +123,9 @@ def test_a_sheet_is_looked_at_and_mended_beside_its_workbook(table: Path, tmp_pa
     said = glassformer("labels", sheet, "--apply", tmp_path / "book-to-check.csv")
     assert said.code == 0, said.err
     assert pl.read_csv(tmp_path / "book-mended.csv").height == len(rows) - 2
+    for name in ("book-mended.csv", "book-to-check.csv"):
+        marked = (tmp_path / name).read_bytes().startswith(b"\xef\xbb\xbf")
+        assert marked == (name == "book-mended.csv"), "Excel reads UTF-8 by this mark; Polars wrote the other file"
 
 
 def test_separator_of_the_table_and_formulas(tmp_path: Path) -> None:

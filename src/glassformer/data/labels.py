@@ -91,7 +91,7 @@ class LabelSet:
         parts = list(flat.iter_slices(_ROWS_AT_ONCE)) or [flat]  # Polars takes 40 bytes a row for what follows
         unseen = pl.concat(part.filter(~pl.col("label").is_in(list(self.names))) for part in parts)
         if not unseen.is_empty():
-            self._refuse(unseen, table)
+            self._refuse(unseen, table, are_new=unseen.height == flat.height)
         number = dict(zip(self.names, range(len(self.names)), strict=True))
         numbers = gathered(part["label"].replace_strict(number, return_dtype=pl.Int64).to_numpy() for part in parts)
         if not self.multilabel:
@@ -100,7 +100,7 @@ class LabelSet:
         encoded[flat["index"].to_numpy(), numbers] = 1
         return encoded
 
-    def _refuse(self, unseen: pl.DataFrame, table: Table) -> None:
+    def _refuse(self, unseen: pl.DataFrame, table: Table, *, are_new: bool) -> None:
         label = unseen["label"][0]
         rows = unseen.filter(pl.col("label") == label)["row"].to_list()
         others = unseen["label"].n_unique() - 1
@@ -116,6 +116,8 @@ class LabelSet:
         else:
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
             way_out = f"{hint}Correct these labels, remove the rows, or train with rows of that label."
+            if are_new and not near:
+                way_out = "No label of this column is known: name the right column with `label=`."
         raise UsageError(
             f"{table.place(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
             f"not seen in training{nor}. Known: {known}. {way_out}"

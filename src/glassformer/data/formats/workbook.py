@@ -18,7 +18,7 @@ from typing import IO, Any
 import polars as pl
 
 from glassformer.data.formats.delimited import frames_of
-from glassformer.data.formats.format import Format, Place
+from glassformer.data.formats.format import Delimited, Format, Place
 from glassformer.data.headers import Row, all_named
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
@@ -50,6 +50,8 @@ class Workbook(Format):
         if not is_installed("python_calamine"):
             raise UsageError(f"{place.name}: workbooks need an extra: {pip_install('excel')}; or save the sheet as CSV")
         _check_start(place)
+        if place.on_delimited:  # a CSV for a spreadsheet program begins with the mark of UTF-8
+            place.on_delimited(Delimited(mark=True))
         with closing(_cells_of(place)) as lines:
             _check(place, json.loads(next(lines)))
             rows = _named(table_in(_rows(lines, place), place.on_note), place.name)

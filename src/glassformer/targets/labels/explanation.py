@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray, FloatArray
-from glassformer.data.wording import label_cell, label_text, percent
+from glassformer.data.wording import label_cell, label_name, label_text, percent
 from glassformer.errors import InputError, UsageError, brief_value
 from glassformer.explanation.asked import Asked, Goal
 from glassformer.explanation.shares import signed
@@ -178,7 +178,7 @@ class AskedLabel(Asked):
 def _number_of(label: Any, labels: list[Any]) -> int:
     """Return the number of a label. Raises `InputError` if there is no such label."""
     for number, known in enumerate(labels):
-        if known == label or str(known) == str(label):
+        if known == label or str(label) in (str(known), label_name(known)):
             return number
     known = ", ".join(brief_value(each) for each in labels[:_LABELS_SHOWN])
     raise InputError(f"`label={brief_value(label)}`: the model has no such label; it has {known}")
