@@ -124,6 +124,9 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "length-with-plus": (head(b"POST /predict HTTP/1.1", b"content-length: +5") + GOOD, 400),
     "length-no-number": (head(b"POST /predict HTTP/1.1", b"content-length: many") + GOOD, 400),
     "length-of-5000-digits": (head(b"POST /predict HTTP/1.1", b"content-length: " + b"9" * 5_000), 400),
+    "length-of-5000-zeros": (
+        head(b"POST /predict HTTP/1.1", b"content-type: application/json", b"content-length: " + b"0" * 5_000 + b"16")
+        + GOOD, 200),
     "length-of-1-TB": (head(b"POST /predict HTTP/1.1", b"content-length: 1000000000000"), 413),
     "length-in-other-digits": (head(b"POST /predict HTTP/1.1", "content-length: ١".encode()), 400),
     "header-without-name": (get(b"/model", b": value"), 400),

@@ -358,6 +358,7 @@ def test_a_longer_array_than_a_line_may_be_is_read_and_a_longer_row_is_not(tmp_p
     ("content", "rows"),
     [
         ('text,n\n"so \\"good\\", yes",1\n"bad",2\n', [('so "good", yes', "1"), ("bad", "2")]),
+        ('text,n\n"so \\"good\\", in C:\\new",1\n"bad",2\n', [('so "good", in C:\\new', "1"), ("bad", "2")]),
         ('text, n\n"so, yes", "1"\n"bad", "2"\n', [("so, yes", "1"), ("bad", "2")]),
         ("'text','n'\n'so, yes','1'\n'it''s','2'\n", [("so, yes", "1"), ("it's", "2")]),
         ("text,n\nso,1,\nbad,2,\n", [("so", "1", ""), ("bad", "2", "")]),
@@ -371,6 +372,12 @@ def test_the_quotes_and_rows_of_other_programs(content: str, rows: list[tuple[st
     (frame,) = iterate_rows(io.BytesIO(content.encode()), rows_per_batch=9, on_note=notes.append)
     assert frame.rows() == rows
     assert bool(notes) == (rows[0] not in [(' "so"', "1"), ("C:\\a", "1")])
+
+
+@pytest.mark.parametrize("content", ["#id,text\n1,so,good\n2,no,bad\n", "id,text\n1,so, good\n2,no, bad\n"])
+def test_rows_with_a_field_more_than_a_header_of_names_are_refused(content: str) -> None:
+    with pytest.raises(UsageError, match="has 3 fields where the header has 2"):
+        list(iterate_rows(io.BytesIO(content.encode()), rows_per_batch=9))
 
 
 def test_rows_between_quotes_are_said() -> None:
