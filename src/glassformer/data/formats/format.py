@@ -22,7 +22,7 @@ _OF_WINDOWS = ("desktop.ini", "thumbs.db")  # it hides them by a mark that other
 
 def is_hidden(path: Path) -> bool:
     """Whether a file is not part of a table: other programs leave files such as _SUCCESS beside those they write."""
-    return path.name.startswith((".", "_")) or path.name.lower() in _OF_WINDOWS
+    return path.name.startswith((".", "_", "~$")) or path.name.lower() in _OF_WINDOWS
 
 
 @dataclass(frozen=True, kw_only=True)
