@@ -77,7 +77,7 @@ def test_an_error_names_the_shard(folder: Path, name: str, content: bytes | pl.D
 
 def test_notes_beside_the_tables_are_left_out_and_named(folder: Path) -> None:
     beside = ("CHANGELOG.md", "LICENSE", "README.de.txt", "read-me.md")
-    for name in (*beside, "desktop.ini", "Thumbs.db"):
+    for name in (*beside, "desktop.ini", "Thumbs.db", "~$book.xlsx"):
         (folder / name).write_text("no table")
     table = read_table(folder)
     assert table.frame.select("text", "label").equals(ROWS)

@@ -126,6 +126,24 @@ def test_what_a_person_does_not_see_is_said(tmp_path: Path) -> None:
     assert "3 cells hold a formula without a value" in caught.value.listing[0]
 
 
+STRUCK = Cell(' t="inlineStr"><is><r><rPr><strike/></rPr><t>no </t></r><r><t>yes</t></r></is>')
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"), [(STRUCK, True), (Cell(' s="5"><v>1</v>'), True), (styled("date", 1), False)]
+)
+def test_what_is_struck_through_is_said(cell: Cell, said: bool, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "a.xlsx", {"S": [*ROWS, ["x", cell]]})
+    fonts, style = "<fonts><font/><font><strike/></font></fonts><cellXfs>", '<xf fontId="1"/></cellXfs>'
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for member in old.namelist():
+            content = old.read(member).decode().replace("<cellXfs>", fonts).replace("</cellXfs>", style)
+            new.writestr(member, content)
+    notes: list[str] = []
+    assert rows_of(tmp_path / "b.xlsx", notes=notes).height == 4
+    assert notes == ["some cells, or parts of them, are struck through, and read like the others"] * said
+
+
 def test_the_numbers_of_rows_as_pandas_writes_them_are_an_index(tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "a.xlsx", {"S": [[None, "text"], [0, "a"], [1, "b"]]})
     assert rows_of(path).to_dicts() == [{"index": "0", "text": "a"}, {"index": "1", "text": "b"}]

@@ -6,7 +6,8 @@ imports nothing of glassformer, so it starts in a moment.
 
 The first line is an object: `sheets`, a list of name, rows and columns of every sheet that is not empty; and `taken`,
 the sheet whose rows follow, or null. Or `error` says what is wrong. The last line is an object with numbers: of cells
-that hold an error such as #REF!, of cells with a formula and no value, both printed empty, and of hidden rows.
+that hold an error such as #REF!, of cells with a formula and no value, both printed empty, of hidden rows, and of what
+is struck through (texts that several cells share count once).
 """
 
 from __future__ import annotations
@@ -31,9 +32,12 @@ _REPEATED = re.compile(rb"number-rows-repeated=[\"'](\d{1,99})")
 _ODDITIES = {
     "errors": re.compile(rb'<c\b[^<>]* t="e"'),
     "formulas": re.compile(rb'<c\b(?![^<>]* t="str")[^<>]*+><f\b[^<>]*+(?:(?<=/)>|>[^<]*+</f>)(?:<v ?/>|<v></v>)?</c>'),
+    "struck": re.compile(rb"<strike ?/>"),  # in a part of a text
     "hidden": re.compile(rb'<row\b(?=[^<>]* hidden="(?:1|true)")[^<>]*+(?<!/)>'),
 }
 """What is counted in a sheet of .xlsx."""
+_STYLE = re.compile(rb'<c\b[^<>]* s="(\d+)"[^<>]*+(?<!/)>')
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _NAMES = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
@@ -162,12 +166,30 @@ def _oddities_in(path: str, sheet: str) -> dict[str, int]:
             targets = {link.get("Id"): link.get("Target", "") for link in links}
             target = targets[numbers[sheet]].removeprefix("/xl/")
             with archive.open(f"xl/{target}") as file:
+                struck = _struck_styles(archive)
                 for piece in _pieces(file, b"<c "):
                     for name, pattern in _ODDITIES.items():
                         found[name] += len(pattern.findall(piece))
+                    found["struck"] += sum(style in struck for style in _STYLE.findall(piece)) if struck else 0
+            if "xl/sharedStrings.xml" in archive.namelist():
+                with archive.open("xl/sharedStrings.xml") as file:
+                    found["struck"] += sum(len(_ODDITIES["struck"].findall(piece)) for piece in _pieces(file, b"<r"))
     except (KeyError, ElementTree.ParseError, zipfile.BadZipFile, OSError):
         pass
     return found
+
+
+def _struck_styles(archive: zipfile.ZipFile) -> set[bytes]:
+    """Return the numbers of the styles that strike a cell through."""
+    if "xl/styles.xml" not in archive.namelist():
+        return set()
+    styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+    fonts = styles.iterfind(f"{_MAIN}fonts/{_MAIN}font")
+    struck = {
+        str(at) for at, font in enumerate(fonts) if (one := font.find(f"{_MAIN}strike")) is not None and not one.attrib
+    }
+    forms = styles.iterfind(f"{_MAIN}cellXfs/{_MAIN}xf")
+    return {str(at).encode() for at, form in enumerate(forms) if form.get("fontId") in struck}
 
 
 def _merged_in_ods(path: str, sheet: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

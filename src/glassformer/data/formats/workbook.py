@@ -162,6 +162,8 @@ def _rows(lines: Iterator[str], place: Place) -> Iterator[Row]:
             for name, how in _ODDITIES.items():
                 if count := found[name]:
                     place.on_note(f"{counted(count, *how[:2])} {how[2]}")
+            if found["struck"]:
+                place.on_note("some cells, or parts of them, are struck through, and read like the others")
 
 
 def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
