@@ -16,7 +16,7 @@ _NUMBER_FORMATS = (0, 14, 22, 46, 20)
 
 
 class Cell(str):
-    """The XML of a cell of .xlsx: its attributes and what is in it."""
+    """The XML of a cell: its attributes and what is in it."""
 
 
 def styled(style: str, value: float) -> Cell:
@@ -26,6 +26,7 @@ def styled(style: str, value: float) -> Cell:
 
 ERROR = Cell(' t="e"><f>A1/0</f><v>#DIV/0!</v>')
 TRUE = Cell(' t="b"><v>1</v>')
+UNCOMPUTED = Cell('><f>UPPER("x")</f><v></v>')
 FORMULA = Cell(' t="str"><f>UPPER("x")</f><v>X</v>')
 
 
@@ -99,6 +100,8 @@ def ods(sheets: Mapping[str, Rows]) -> bytes:
 def _ods_cell(cell: object) -> str:
     if cell is None:
         return "<table:table-cell/>"
+    if isinstance(cell, Cell):
+        return f"<table:table-cell{cell}</table:table-cell>"
     kind, value = ("string", "") if isinstance(cell, str) else ("float", f' office:value="{cell}"')
     text = escape(str(cell))
     return f'<table:table-cell office:value-type="{kind}"{value}><text:p>{text}</text:p></table:table-cell>'

@@ -112,6 +112,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "csv-named-jsonl": ("t.jsonl", GOOD, ("row 1 (line 1)",)),
     "unknown-extension": ("t.dat", GOOD, ("extension",)),
     "document": ("t.docx", b"PK", ("is a document and no table", "spreadsheet program")),
+    "document of Numbers": ("t.numbers", b"PK", ("is a document and no table", "spreadsheet program")),
     "workbook-cut-short": ("t.xlsx", b"PK\3\4" + b"x" * 1_000, ("t.xlsx is damaged: its end is missing",)),
     "no-extension": ("table", GOOD, ("extension",)),
     "zstd": ("t.csv.zst", b"(\xb5/\xfd", ("may be damaged",)),

@@ -373,3 +373,10 @@ def test_marks_for_each_label_are_no_labels() -> None:
     )
     with pytest.raises(UsageError, match="If each column says whether one label applies, make one column"):
         find_columns(sample, "t.csv", labelled=True)
+
+
+@pytest.mark.parametrize(("answers", "said"), [(["accept", "reject", "ignore"], True), (["accept"] * 3, False)])
+def test_rows_that_were_rejected_are_said(answers: list[str], said: bool) -> None:
+    sample = pl.DataFrame({"text": ["a b", "c d", "e f"], "label": ["x", "y", "x"], "answer": answers})
+    notes = find_columns(sample, "t.csv", labelled=True, label="label").notes
+    assert ("the column 'answer' holds 'reject' or 'ignore' in 2 of the first 3 rows" in " ".join(notes)) == said

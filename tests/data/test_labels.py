@@ -9,7 +9,7 @@ from glassformer.data import arrays
 from glassformer.data import labels as labels_module
 from glassformer.data import table as table_module
 from glassformer.data.dates import with_dates
-from glassformer.data.labels import LabelSet, conflicting_rows
+from glassformer.data.labels import LabelSet, conflicting_rows, labels_of_blocks
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import perhaps_repeated, read_table
 from glassformer.data.wording import label_name
@@ -165,3 +165,14 @@ def test_labels_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch, at_onc
     assert one.rows() == [("b", 3, 1), ("a", 2, 2), ("c", 1, 4), ("d", 1, 7)]
     several = labels_module.label_counts(table_of([["y"], ["x", "y"], [], ["x", "y"]]))
     assert several.rows() == [("y", 3, 1), ("x", 2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [("a   b  a ", True), ("ab   a   ", False), (" a   b   ", False), ("a b aaaaa", False), ("a        ", False)],
+)
+def test_labels_that_stand_in_the_first_row_of_a_block_are_said(labels: str, said: bool, tmp_path: Path) -> None:
+    rows = "".join(f"text {at},{label.strip()}\n" for at, label in enumerate(labels))
+    (tmp_path / "t.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
+    found = labels_of_blocks(read_table(tmp_path / "t.csv"))
+    assert ("perhaps each label of the column 'label' stands in the first row of its block" in str(found)) == said

@@ -364,6 +364,7 @@ def test_a_longer_array_than_a_line_may_be_is_read_and_a_longer_row_is_not(tmp_p
         ("text,n\nso,1,\nbad,2,\n", [("so", "1", ""), ("bad", "2", "")]),
         ("text,n\n1,so,1\n2,bad,2\n", [("1", "so", "1"), ("2", "bad", "2")]),
         ('text,n\n" ""so""",1\n"bad, ""no""",2\n', [(' "so"', "1"), ('bad, "no"', "2")]),
+        ('="text",n\n"=""so, """"good""""""","=""01"""\nbad="x",="02"\n', [('so, "good"', "01"), ('bad="x"', "02")]),
         ("text,n\nC:\\a,1\nD:\\b,2\n", [("C:\\a", "1"), ("D:\\b", "2")]),
     ],
 )

@@ -167,6 +167,14 @@ def test_a_title_is_not_taken_for_the_header_without_a_word(content: str, named:
         read(content)
 
 
+def test_a_header_of_two_rows_is_that_of_the_merged_cells() -> None:
+    columns, rows, notes = read("Stand heute,,\nFall,Werte,\nFall,gut,schlecht\nso so,x,\nna ja,,x\nsehr,x,\n")
+    assert (columns, rows[0]) == (["Fall", "gut", "schlecht"], ("so so", "x", ""))
+    assert "2 rows above the header, which is row 3" in notes[0]
+    with pytest.raises(UsageError, match="names no column for 'so'"):
+        read("Fall,Werte,\nFall,gut,so\nFall,x,\nna ja,,x\n")
+
+
 def test_rows_that_occur_twice_are_no_header() -> None:
     _, rows, notes = read("Frage,Art\nsehr gut,a\nschlecht,b\nsehr gut,a\nschlecht,b\n")
     assert rows == [("sehr gut", "a"), ("schlecht", "b")] * 2
@@ -196,6 +204,7 @@ NUMBERED = "".join(f"wort {at},{at % 5}\n" for at in range(6))
         (f"Umfrage\nvon,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
         (f"Umfrage,\nvon,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
         (f"von,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
+        ("Person,,Angabe,\nNr,Tag,text,ziel\n" + "1,1.3.2024,wort,a\n" * 6, ["Nr", "Tag", "text", "ziel"], 6),
         ("von,Anna\n\ntext,label\nabc,x\ndef,y\n", ["text", "label"], 2),
         ("wort,art\ntitle,tag\nabc,x\ndef,y\n", ["wort", "art"], 3),
         ("english,german\ntext,label\nabc,x\ndef,y\n", ["english", "german"], 3),

@@ -36,6 +36,7 @@ GENRES = ["drama|comedy", "drama", "comedy", "crime", "comedy|crime", "drama|cri
         (["billing, refund", "billing, invoice", "shipping, delay"] * 9, None),
         (["and/or", "and", "or"], None),  # too few cells
         (["drama|", "drama", "comedy", "drama|comedy"] * 9, None),  # an empty part
+        ([f"{cell};".replace("|", ";") for cell in GENRES], ";"),  # as Microsoft Forms writes them
         ([1, 2, 3], None),
         (["a", "b", None], None),
     ],
@@ -64,6 +65,25 @@ def test_a_separator_needs_clear_evidence(cells: list[object], separator: str | 
 )
 def test_levels_need_clear_evidence(cells: list[object], separator: str | None) -> None:
     assert levels_separator_of(pl.Series(cells)) == separator
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        (["and/or", "and", "or"] * 2, "/"),
+        (["comedy;crime", "comedy;drama", "crime;drama"], ";"),  # none stands alone
+        (["food / pizza", "food / tips", "drink / tips", "drink / tea", "drink"] * 3, None),  # levels
+        (["yes / no", "yes", "maybe"] * 3, None),
+        (["1/2/2024", "2/1/2024"] * 9, None),
+        (["Sci/Tech", "World", "Sports"] * 9, None),
+    ],
+)
+def test_where_evidence_is_not_clear_it_is_said(cells: list[object], separator: str | None, tmp_path: Path) -> None:
+    said = f"task: classes. Perhaps column 'y' holds several labels with {separator!r} in between: is it `multilabel="
+    for by_content in (True, False):
+        found = find_task(written(tmp_path, cells), by_content=by_content)
+        assert found.source.multilabel is None
+        assert (said in str(found.said)) == (separator is not None)
 
 
 def test_levels_are_found_unless_each_cell_is_to_be_a_class(tmp_path: Path) -> None:

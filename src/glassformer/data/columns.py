@@ -42,6 +42,7 @@ _ONE_HOT = (
     " If each column says whether one label applies, make one column of their names, such as `food|staff`, and add "
     "`multilabel='|'`."
 )
+_JUDGED = ("accept", "reject", "ignore")  # as Prodigy writes it in `answer`
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 _NUMBERS = ("whole numbers", "decimal numbers")
 
@@ -148,6 +149,8 @@ def find_columns(sample: pl.DataFrame, source: str, *, labelled: bool, **wanted:
         notes.append(f"text column: {quoted(found_text)} ({how}){_said_of(unread, found_text, 'number' in wanted)}")
     if found_label is not None and label is None:
         notes.append(_label_note(labels, found_label, others, by_name=named is not None, told=told_label is not None))
+    if found_label is not None:
+        notes += filter(None, (_said_of_judged(sample[name]) for name in others))
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
     like_labels = tuple(filter(labels.few_values, others)) if decimal else ()
     return Columns(text=found_text, label=found_label, notes=tuple(notes), kept=inputs, like_labels=like_labels)
@@ -349,6 +352,17 @@ def _label_note(labels: _Labels, column: str, others: Sequence[str], *, by_name:
         return said
     named = f"named as {'labels' if also[1:] else 'a label'} too: {', '.join(map(quoted, also))}"
     return f"{said}; {named}; to learn another: `label={also[0]!r}`"
+
+
+def _said_of_judged(values: pl.Series) -> str | None:
+    """Say which rows were rejected by those who checked their labels, if a column tells."""
+    rows = _filled(values)
+    if is_opaque(rows.dtype) or not {*rows.head(1)} <= {*_JUDGED} or not {*rows.unique()} <= {*_JUDGED}:
+        return None
+    if not (doubtful := int((rows != _JUDGED[0]).sum())):
+        return None
+    where = f"{doubtful:,} of the first {counted(len(rows), 'row')}"
+    return f"the column {quoted(values.name)} holds 'reject' or 'ignore' in {where}: remove those with a wrong label"
 
 
 def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept: Sequence[str]) -> str:

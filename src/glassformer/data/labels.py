@@ -242,6 +242,20 @@ def in_order(names: list[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (numbers[name], name) if len(numbers) == len(names) else (0, name)))
 
 
+def labels_of_blocks(table: Table) -> str | None:
+    """Return a message if labels seem to stand in the first row of each block of rows alone, or None.
+
+    Then the first row has one, most rows have none, and no two rows that follow each other have one.
+    """
+    rows, others = table.frame["row"], pl.Series([]) if table.unlabelled is None else table.unlabelled["row"]
+    if not 1 < len(rows) <= len(others) or rows[0] > others[0] or (rows.diff().drop_nulls() < 2).any():
+        return None
+    return (
+        f"perhaps each label of the column {quoted(table.label_column)} stands in the first row of its block alone: "
+        "fill in the rows below it"
+    )
+
+
 def unlike_labels(table: Table) -> str | None:
     """Return a message if the label column is one that is never guessed, as it holds dates or ids, say, or None."""
     labels = flat_labels(table)

@@ -91,7 +91,7 @@ def rows_above(seen: Sequence[Row]) -> int:
         return remarks
     for above in range(1, min(_MOST_ABOVE, len(seen) - 1) + 1):
         places = _places(seen[above - 1])
-        if _is_header(seen, above):
+        if _is_header(seen, above) or _is_of_two_rows(seen[above - 1], seen[above : above + _LOOKED_AT]):
             return above
         if len(places) > 3 or places != list(range(len(places))):
             return 0
@@ -117,8 +117,10 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     gap = header.number - titles[-1].number > 1
     titled = _places(titles[0]) == [0]  # else it may be the header, whose other columns have no name
     # The first row and nearly all others hold a number or a date where the header holds words.
-    numbers = any(is_number_or_date(body[0].cells[place]) and _holds_numbers(body, place) for place in places)
-    sure = known > 1 or (gap and known > 0) or (titled and (again or numbers))
+    numbers = [place for place in places if is_number_or_date(body[0].cells[place]) and _holds_numbers(body, place)]
+    named = {place for row in titles for place in _places(row)}
+    below_none = any(place not in named and not is_no_value(header.cells[place]) for place in numbers)
+    sure = known > 1 or (known > 0 and (gap or below_none)) or (titled and (again or bool(numbers)))
     for row in titles:
         few = len(places) - 1 if sure or len(row.cells) != len(header.cells) else max(1, len(places) // 2 - 1)
         if len(_places(row)) > (len(places) if known == len(places) and (gap or numbers) else few):
@@ -138,6 +140,20 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
 def _is_remark(row: Row) -> bool:
     start = row.cells[0].lstrip()
     return start.startswith("#") and (start.startswith(("# ", "##")) or len(row.cells) == 1)  # `#id,text` is a header
+
+
+def _is_of_two_rows(upper: Row, rows: Sequence[Row]) -> bool:
+    """Whether a row and the first of these are one header, of which some cells were merged down: they are the same.
+
+    Where the upper row has no names, the lower one has some, and no row below has the names that are the same.
+    """
+    lower, *below = rows
+    both, names = _places(upper), [lower.cells[place] for place in _places(lower)]
+    if len(upper.cells) != len(lower.cells) or not {*both} < {*_places(lower)} or not below:
+        return False
+    same = [place for place in both if upper.cells[place] == lower.cells[place]]
+    again = any(row.cells[place : place + 1] == [lower.cells[place]] for row in below for place in same)
+    return bool(same) and not again and len({*names}) == len(names) and all(map(_may_be_name, names))
 
 
 def is_line(cells: Sequence[str]) -> bool:

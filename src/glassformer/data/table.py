@@ -157,7 +157,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     frame, without_label, dropped = _usable(every, ["text", *map(kept_name, other_texts)], labelled=labelled)
     if frame.is_empty():
         is_unlabelled = without_label is not None and not wanted.get("number")
-        raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}")
+        raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}", [f"  {note}" for note in found])
     at_random = "time" in wanted and "time" not in of_split
     in_use = (columns.text, columns.label, *columns.kept.values(), *wanted.get("lower", ()))
     free = [name for name in first.columns if name not in in_use][:MOST_OTHERS] if at_random else []

@@ -166,7 +166,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         given.check_columns(by_name)
         if several := table_spellings(table):
             warn_caller(several)
-        if not table.multilabel and (separator := separator_of(table.frame["label"])):
+        if not table.multilabel and (separator := separator_of(table.frame["label"], perhaps=True)):
             warn_caller(
                 f"the labels look like several in one string, with {separator!r} in between; each string is learned as "
                 "one class. For several labels per text, give a list of labels to each"

@@ -4,6 +4,7 @@ The kind of answer is chosen here, before there is a target. So this file, `Sour
 compare names of tasks; everything after them asks the target.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from glassformer.errors import UsageError, quoted
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
 _FEWEST_CELLS, _LEAST_SHARE = 5, 0.05  # cells with a separator
 _IN_OTHER_CELLS, _ALONE = 0.9, 0.5  # shares of the parts of such cells
+_PERHAPS_IN_OTHERS, _PERHAPS_ALONE = 0.5, 0.3  # the same where several labels are possible
 LEVELS = (" > ", " / ", "::", ">", "/")
 _IN_LEVELS = 0.9  # share of the cells with a separator
 
@@ -81,6 +83,9 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
             "cell as a class without levels"
         )
         return Found(source.model_copy(update={"task": "classes", "levels": levels}), said)
+    if separator := separator_of(values, perhaps=True):
+        said = f"task: classes. Perhaps {place} holds several labels with {separator!r} in between: is it"
+        return Found(source, f"{said} `multilabel={separator!r}`?")
     return _by_content(source, values, place, rest=batches) if by_content else Found(source, None)
 
 
@@ -113,19 +118,23 @@ def is_scale(distinct: list[float]) -> bool:
     return 3 <= len(distinct) <= MOST_STEPS + 1 and distinct[-1] - distinct[0] == len(distinct) - 1
 
 
-def separator_of(values: pl.Series) -> str | None:
+def separator_of(values: pl.Series, *, perhaps: bool = False) -> str | None:
     """Return what separates several labels in a cell, if the evidence is clear, or None.
 
     Of the parts of the cells with a separator, nearly all must occur in several
     different cells, and half of them also alone, as in "drama|comedy", "drama" and "comedy|crime". Cells that are
     lists are read with any separator.
+
+    Args:
+        perhaps: whether less evidence will do: half of the parts occur in several cells, and some of them alone or in
+            several places, as "comedy" in "drama|comedy" and "comedy|crime". The second level of a path does not.
     """
     if _are_lists(values):
         return SEPARATORS[0]
-    if values.dtype != pl.String:
+    if values.dtype != pl.String or (perhaps and kind_of(values) != "words"):
         return None
     cells = Counter(cell for cell in values.drop_nulls().str.strip_chars() if cell)
-    return next((separator for separator in SEPARATORS if _separates(separator, cells)), None)
+    return next((separator for separator in SEPARATORS if _separates(separator, cells, perhaps=perhaps)), None)
 
 
 def _are_lists(values: pl.Series) -> bool:
@@ -135,17 +144,21 @@ def _are_lists(values: pl.Series) -> bool:
     return bool(cells) and all(json_list(cell) is not None for cell in cells)
 
 
-def _separates(separator: str, cells: Counter[str]) -> bool:
+def _separates(separator: str, cells: Counter[str], *, perhaps: bool) -> bool:
+    if all(cell.endswith(separator) for cell in cells):  # some forms write it behind each label
+        cells = Counter({cell.removesuffix(separator): rows for cell, rows in cells.items()})
     split = {cell: [part.strip() for part in cell.split(separator)] for cell in cells if separator in cell}
     rows = sum(cells[cell] for cell in split)
-    if rows < max(_FEWEST_CELLS, _LEAST_SHARE * cells.total()):
+    if rows < (2 if perhaps else max(_FEWEST_CELLS, _LEAST_SHARE * cells.total())):
         return False
     if any("" in parts or len(set(parts)) < len(parts) for parts in split.values()):
         return False
     found = Counter(part for parts in split.values() for part in parts)
-    alone = [part for part in found if part in cells]
+    places = Counter(part for part, _ in {each for parts in split.values() for each in zip(parts, itertools.count())})
+    alone = [part for part in found if part in cells or (perhaps and places[part] > 1)]
     elsewhere = [part for part in found if found[part] + (part in cells) > 1]
-    return len(elsewhere) >= _IN_OTHER_CELLS * len(found) and len(alone) >= _ALONE * len(found)
+    most, some = (_PERHAPS_IN_OTHERS, _PERHAPS_ALONE) if perhaps else (_IN_OTHER_CELLS, _ALONE)
+    return len(elsewhere) >= most * len(found) and len(alone) >= some * len(found)
 
 
 def levels_separator_of(values: pl.Series) -> str | None:

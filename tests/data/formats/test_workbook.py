@@ -10,7 +10,19 @@ from glassformer.data.rows import iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
-from tests.workbooks import ERROR, FORMULA, TRUE, WRITERS, compound, styled, write_workbook, xlsx, zipped
+from tests.workbooks import (
+    ERROR,
+    FORMULA,
+    TRUE,
+    UNCOMPUTED,
+    WRITERS,
+    Cell,
+    compound,
+    styled,
+    write_workbook,
+    xlsx,
+    zipped,
+)
 
 ROWS = [["text", "label"], ["café, au lait", "yes"], ["two\nlines", "no"], ["<3", "yes"]]
 
@@ -83,6 +95,60 @@ def test_a_merged_cell_has_its_value_in_every_row(tmp_path: Path) -> None:
     assert rows_of(path)["label"].to_list() == ["x", "x", "x", "y", ""]
 
 
+def test_a_merged_cell_of_libreoffice_has_its_value_in_every_row(tmp_path: Path) -> None:
+    of_two = Cell(' table:number-rows-spanned="2" office:value-type="string"><text:p>x</text:p>')
+    blank = Cell(' table:number-columns-repeated="2">')
+    rows: list[list[object]] = [
+        [],
+        [None, None, "text", "label"],
+        [blank, "a", of_two],
+        [None, None, "b"],
+        [None, None, "c", "y"],
+    ]
+    write_workbook(tmp_path / "a.ods", {"Cover": [[of_two], []], "S": rows})
+    assert rows_of(f"{tmp_path}/a.ods#S")["label"].to_list() == ["x", "x", "y"]
+
+
+def test_what_a_person_does_not_see_is_said(tmp_path: Path) -> None:
+    path, notes = write_workbook(tmp_path / "a.xlsx", {"S": [*ROWS, ["x", UNCOMPUTED], ["y", FORMULA]]}), list[str]()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for member in old.namelist():
+            new.writestr(member, old.read(member).decode().replace('<row r="2">', '<row r="2" hidden="1" spans="1:2">'))
+    assert rows_of(tmp_path / "b.xlsx", notes=notes)["label"].to_list()[-2:] == ["", "X"]
+    assert notes == [
+        "1 cell holds a formula without a value, and is read as empty: save the workbook in a spreadsheet program, "
+        "which computes formulas",
+        "1 row is hidden in the sheet, and read like the others",
+    ]
+    write_workbook(path, {"S": [["text", "label"], *[[text, UNCOMPUTED] for text in "abc"]]})
+    with pytest.raises(UsageError, match="no row has a label") as caught:
+        read_table(path)
+    assert "3 cells hold a formula without a value" in caught.value.listing[0]
+
+
+STRUCK = Cell(' t="inlineStr"><is><r><rPr><strike/></rPr><t>no </t></r><r><t>yes</t></r></is>')
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"), [(STRUCK, True), (Cell(' s="5"><v>1</v>'), True), (styled("date", 1), False)]
+)
+def test_what_is_struck_through_is_said(cell: Cell, said: bool, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "a.xlsx", {"S": [*ROWS, ["x", cell]]})
+    fonts, style = "<fonts><font/><font><strike/></font></fonts><cellXfs>", '<xf fontId="1"/></cellXfs>'
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for member in old.namelist():
+            content = old.read(member).decode().replace("<cellXfs>", fonts).replace("</cellXfs>", style)
+            new.writestr(member, content)
+    notes: list[str] = []
+    assert rows_of(tmp_path / "b.xlsx", notes=notes).height == 4
+    assert notes == ["some cells, or parts of them, are struck through, and read like the others"] * said
+
+
+def test_the_numbers_of_rows_as_pandas_writes_them_are_an_index(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "a.xlsx", {"S": [[None, "text"], [0, "a"], [1, "b"]]})
+    assert rows_of(path).to_dicts() == [{"index": "0", "text": "a"}, {"index": "1", "text": "b"}]
+
+
 def test_hidden_sheets_are_read_by_name_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(xlsx({"Lists": [["a"], ["b"]], "Data": ROWS}, hidden=["Lists"]))
@@ -140,6 +206,7 @@ def test_workbooks_of_a_folder_and_of_an_archive(tmp_path: Path) -> None:
         ("a.xlsx", compound("EncryptedPackage", b"x" * 4096), "a.xlsx is protected by a password"),
         ("a.xls", xlsx({"S": ROWS})[:99], "is damaged: its end is missing"),
         ("a.ods", xlsx({"S": ROWS})[:-99], "is damaged: its end is missing"),
+        ("a.xlsx", zipped({"Index/Document.iwa": ""}), "is a document of Numbers, Pages or Keynote"),
         ("a.xlsx", xlsx({"S": []}), "is empty"),
         ("a.xlsx", xlsx({"S": [["text"]]}), "a header but no rows"),
     ],

@@ -26,7 +26,7 @@ EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
 """The last extensions that a table can have."""
 _SHOWN = 8
 _NOTES = re.compile(r"(read[-_]?me|licen[cs]e|copying|citation|changelog)(\..*)?", re.IGNORECASE)
-_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".pptx", ".ppt", ".pdf")
+_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".pptx", ".ppt", ".pdf", ".numbers", ".gsheet")
 _NO_TABLES = (".md", ".rst", ".pdf", ".py", ".ipynb")
 _MOST_TABLES = 1_000  # of an archive: for each of them, the list of all is read
 

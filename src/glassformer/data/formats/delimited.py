@@ -44,6 +44,8 @@ _OTHER_TEXTS = {
     r"__label__\S": "lines as fastText has them; give it the extension .txt",
 }
 """How a text begins that is no table in columns, and what it is."""
+_AS_TEXT = re.compile(r'="((?:[^"]|"")*)"')
+"""A formula that gives a text: with it, Excel does not take the text for a number or a date."""
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -69,7 +71,12 @@ class DelimitedText(TextFormat):
         quoting, said = _quoting(start, separator)
         if place.on_note and said:
             place.on_note(said)
-        rows = table_in(_csv_rows(whole, place, separator, quoting), place.on_note)
+        rows = _csv_rows(whole, place, separator, quoting)
+        if any(_AS_TEXT.fullmatch(cell) for row in _start_of(start, separator, **quoting) for cell in row.cells):
+            rows = map(_without_formulas, rows)
+            if place.on_note:
+                place.on_note('cells such as ="007" are read without the sign and the quotes, as Excel does')
+        rows = table_in(rows, place.on_note)
         yield from frames_of(_of_one_width(rows, place), place, rows_per_batch)
 
 
@@ -140,6 +147,13 @@ def _are_quoted(rows: Sequence[Row]) -> bool:
     columns = itertools.zip_longest(*(row.cells for row in rows[1:]), fillvalue="")
     return any(
         all(len(cell) > 2 and cell.startswith(' "') and cell.endswith('"') for cell in cells) for cells in columns
+    )
+
+
+def _without_formulas(row: Row) -> Row:
+    found = map(_AS_TEXT.fullmatch, row.cells)
+    return row._replace(
+        cells=[each[1].replace('""', '"') if each else cell for cell, each in zip(row.cells, found, strict=True)]
     )
 
 

@@ -5,8 +5,9 @@ this one ends instead of that of the user, and it may take no more than `MOST_ME
 imports nothing of glassformer, so it starts in a moment.
 
 The first line is an object: `sheets`, a list of name, rows and columns of every sheet that is not empty; and `taken`,
-the sheet whose rows follow, or null. Or `error` says what is wrong. The last line says how many cells hold an error,
-such as #REF!, and are printed as empty cells.
+the sheet whose rows follow, or null. Or `error` says what is wrong. The last line is an object with numbers: of cells
+that hold an error such as #REF!, of cells with a formula and no value, both printed empty, of hidden rows, and of what
+is struck through (texts that several cells share count once).
 """
 
 from __future__ import annotations
@@ -28,6 +29,16 @@ _ERRORS = {"#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "
 _WHOLE = 1e15  # from here on, a number has more digits than a spreadsheet shows
 _MOST_ROWS = 2**20
 _REPEATED = re.compile(rb"number-rows-repeated=[\"'](\d{1,99})")
+_ODDITIES = {
+    "errors": re.compile(rb'<c\b[^<>]* t="e"'),
+    "formulas": re.compile(rb'<c\b(?![^<>]* t="str")[^<>]*+><f\b[^<>]*+(?:(?<=/)>|>[^<]*+</f>)(?:<v ?/>|<v></v>)?</c>'),
+    "struck": re.compile(rb"<strike ?/>"),  # in a part of a text
+    "hidden": re.compile(rb'<row\b(?=[^<>]* hidden="(?:1|true)")[^<>]*+(?<!/)>'),
+}
+"""What is counted in a sheet of .xlsx."""
+_STYLE = re.compile(rb'<c\b[^<>]* s="(\d+)"[^<>]*+(?<!/)>')
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _NAMES = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
@@ -65,7 +76,7 @@ def _check_repeats(path: str) -> None:
         if "content.xml" not in archive.namelist():
             return
         with archive.open("content.xml") as file:
-            for times in (int(found) for piece in _pieces(file) for found in _REPEATED.findall(piece)):
+            for times in (int(found) for piece in _pieces(file, b"<") for found in _REPEATED.findall(piece)):
                 if times > _MOST_ROWS:
                     raise ValueError(f"a row is repeated {times:,} times, and a sheet has at most {_MOST_ROWS:,} rows")
 
@@ -100,18 +111,19 @@ def _print_sheet(book: calamine.CalamineWorkbook, path: str, asked: str) -> None
 
 def _print_rows(sheet: calamine.CalamineSheet, sizes: list[tuple[str, int, int]], path: str) -> None:
     _print({"sheets": sizes, "taken": sheet.name})
-    errors, merged = 0, _merged_down(sheet)
+    errors, merged = 0, _merged_down(sheet, path)
     for row in merged(sheet.iter_rows()) if sheet.height else ():
         errors += sum(cell in _ERRORS for cell in row if isinstance(cell, str))
         _print([_as_text(cell) for cell in row])
-    _print(errors + _errors_in(path, sheet.name))
+    odd = _oddities_in(path, sheet.name)
+    _print(odd | {"errors": errors + odd.get("errors", 0)})
 
 
-def _merged_down(sheet: calamine.CalamineSheet) -> Callable[[Iterator[list[Any]]], Iterator[list[Any]]]:
+def _merged_down(sheet: calamine.CalamineSheet, path: str) -> Callable[[Iterator[list[Any]]], Iterator[list[Any]]]:
     """Return a function that repeats the value of a cell that spans several rows in each of them."""
     begins: dict[int, list[tuple[int, int]]] = {}
     left = sheet.start[1] if sheet.start else 0
-    for (top, column), (bottom, _) in sheet.merged_cell_ranges or ():
+    for (top, column), (bottom, _) in sheet.merged_cell_ranges or _merged_in_ods(path, sheet.name):
         if bottom > top and 0 <= column - left < sheet.width:
             begins.setdefault(top, []).append((column - left, bottom))
 
@@ -143,8 +155,9 @@ def _as_text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
 
 
-def _errors_in(path: str, sheet: str) -> int:
-    """Return how many cells of a sheet of .xlsx hold an error. Its reader gives them as empty cells."""
+def _oddities_in(path: str, sheet: str) -> dict[str, int]:
+    """Return how often each of `_ODDITIES` stands in a sheet of .xlsx. Its reader gives errors as empty cells."""
+    found = dict.fromkeys(_ODDITIES, 0)
     try:
         with zipfile.ZipFile(path) as archive:
             book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
@@ -153,18 +166,65 @@ def _errors_in(path: str, sheet: str) -> int:
             targets = {link.get("Id"): link.get("Target", "") for link in links}
             target = targets[numbers[sheet]].removeprefix("/xl/")
             with archive.open(f"xl/{target}") as file:
-                return sum(len(re.findall(rb'<c\b[^>]* t="e"', line)) for line in _pieces(file))
+                struck = _struck_styles(archive)
+                for piece in _pieces(file, b"<c "):
+                    for name, pattern in _ODDITIES.items():
+                        found[name] += len(pattern.findall(piece))
+                    found["struck"] += sum(style in struck for style in _STYLE.findall(piece)) if struck else 0
+            if "xl/sharedStrings.xml" in archive.namelist():
+                with archive.open("xl/sharedStrings.xml") as file:
+                    found["struck"] += sum(len(_ODDITIES["struck"].findall(piece)) for piece in _pieces(file, b"<r"))
     except (KeyError, ElementTree.ParseError, zipfile.BadZipFile, OSError):
-        return 0
+        pass
+    return found
 
 
-def _pieces(file: Any) -> Any:
-    """Yield pieces of bytes that end where an element ends."""
+def _struck_styles(archive: zipfile.ZipFile) -> set[bytes]:
+    """Return the numbers of the styles that strike a cell through."""
+    if "xl/styles.xml" not in archive.namelist():
+        return set()
+    styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+    fonts = styles.iterfind(f"{_MAIN}fonts/{_MAIN}font")
+    struck = {
+        str(at) for at, font in enumerate(fonts) if (one := font.find(f"{_MAIN}strike")) is not None and not one.attrib
+    }
+    forms = styles.iterfind(f"{_MAIN}cellXfs/{_MAIN}xf")
+    return {str(at).encode() for at, form in enumerate(forms) if form.get("fontId") in struck}
+
+
+def _merged_in_ods(path: str, sheet: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield the first and the last cell of those that span several rows in a sheet of LibreOffice."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        if "content.xml" not in archive.namelist():
+            return
+        with archive.open("content.xml") as file:
+            row = column = 0
+            inside = False
+            for event, element in ElementTree.iterparse(file, ("start", "end")):
+                tag, number = element.tag.removeprefix(_TABLE), element.attrib.get
+                if tag == "table" and event == "start":
+                    row, inside = 0, number(f"{_TABLE}name") == sheet
+                elif tag == "table-row" and event == "start":
+                    column = 0
+                elif tag in ("table-cell", "covered-table-cell") and event == "end":
+                    if inside and (rows := int(number(f"{_TABLE}number-rows-spanned", 1))) > 1:
+                        yield (row, column), (row + rows - 1, column)
+                    column += int(number(f"{_TABLE}number-columns-repeated", 1))
+                elif tag == "table-row":
+                    row += int(number(f"{_TABLE}number-rows-repeated", 1))
+                    element.clear()
+
+
+def _pieces(file: Any, before: bytes) -> Any:
+    """Yield pieces of bytes that end before these."""
     held = b""
     while piece := file.read(2**20):
-        whole, end, rest = (held + piece).rpartition(b">")
-        yield whole + end
-        held = rest
+        whole, start, rest = (held + piece).rpartition(before)
+        yield whole
+        held = start + rest
+    yield held
 
 
 def _print(value: object) -> None:

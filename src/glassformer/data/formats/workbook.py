@@ -30,12 +30,29 @@ from glassformer.errors import UsageError, quoted
 _PROGRAM = Path(__file__).with_name("sheets.py")
 _SIGNATURES = (b"PK", b"\xd0\xcf\x11\xe0")
 _DOCUMENTS = {
+    "Index/": "a document of Numbers, Pages or Keynote",
     "word/": "a Word document",
     "ppt/": "a PowerPoint presentation",
     "application/vnd.oasis.opendocument.text": "a text document",
     "application/vnd.oasis.opendocument.presentation": "a presentation",
 }
 """What a zip is that is no workbook, by how names in it begin, or its media type if it is of LibreOffice."""
+
+
+_ODDITIES = {
+    "errors": (
+        "cell holds an error such as #REF! and is",
+        "cells hold an error such as #REF! and are",
+        "read as empty",
+    ),
+    "formulas": (
+        "cell holds a formula without a value, and is",
+        "cells hold a formula without a value, and are",
+        "read as empty: save the workbook in a spreadsheet program, which computes formulas",
+    ),
+    "hidden": ("row is", "rows are", "hidden in the sheet, and read like the others"),
+}
+"""What is said of those that `sheets.py` counts."""
 
 
 class Workbook(Format):
@@ -140,9 +157,15 @@ def _rows(lines: Iterator[str], place: Place) -> Iterator[Row]:
         if isinstance(found, list):
             if any(map(str.strip, found)):
                 yield Row(number, found)
-        elif found and place.on_note:
-            such = "an error such as #REF! and"
-            place.on_note(f"{counted(found, f'cell holds {such} is', f'cells hold {such} are')} read as empty")
+            continue
+        if "error" in found:
+            raise UsageError(f"{place.name} {found['error']}")
+        if place.on_note:
+            for name, how in _ODDITIES.items():
+                if count := found[name]:
+                    place.on_note(f"{counted(count, *how[:2])} {how[2]}")
+            if found["struck"]:
+                place.on_note("some cells, or parts of them, are struck through, and read like the others")
 
 
 def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
@@ -153,6 +176,9 @@ def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
     """
     if (header := next(rows, None)) is None:
         return
+    first = list(itertools.islice(rows, 1))
+    if not header.cells[0].strip() and first and first[0].cells[0] in ("0", "1"):  # pandas counts the rows there
+        header = header._replace(cells=["index", *header.cells[1:]])
     named = [place for place, cell in enumerate(header.cells) if cell.strip()]
-    for row in itertools.chain([header], all_named(rows, header, name)):
+    for row in itertools.chain([header], all_named(itertools.chain(first, rows), header, name)):
         yield Row(row.number, [row.cells[place] for place in named])
