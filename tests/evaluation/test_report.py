@@ -255,9 +255,9 @@ def test_thresholds_for_three_aims() -> None:
     html = thresholds_of(sample_evaluation(90, 2), (0.93456, 5, 5), (0.8, 8, 9), (0.5, 9, 12), (0.1, 10, 90))
     lines = [re.findall(r"<td>([^<]*)</td>", line) for line in re.findall(r"<tr>.*?</tr>", html)[1:]]
     assert lines == [
-        [".8000", ".889", ".800", "8 of 10", "1", "2"],
-        [".9345", "1.000", ".500", "5 of 10", "0", "5"],
-        [".5000", ".750", ".900", "9 of 10", "3", "1"],
+        [".800000", ".889", ".800", "8 of 10", "1", "2"],
+        [".934560", "1.000", ".500", "5 of 10", "0", "5"],
+        [".500000", ".750", ".900", "9 of 10", "3", "1"],
     ]
     assert "&lt;yes&gt;" in html
     assert "<yes>" not in html
