@@ -129,4 +129,6 @@ def _accuracy(trained: TrainedModel, accuracy: float, *more: str) -> str:
         rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
         estimate = wilson(accuracy * rows, rows, worth=worth)
         more = (f"95% interval {estimate.low:.4f} to {estimate.high:.4f}", *more)
+    if labels_of(trained.config.target).costs:
+        more = (*more, "without your costs, by the most probable labels")
     return f"accuracy {accuracy:.4f}" + (f" ({', '.join(more)})" if more else "")
