@@ -40,6 +40,16 @@ def test_the_difference_is_that_of_both_figures() -> None:
     assert 0 < found.low < found.value
 
 
+@pytest.mark.parametrize(
+    ("rows", "worth", "clear"), [(2, 1.0, False), (5, 1.0, False), (6, 1.0, True), (9, 0.5, False)]
+)
+def test_few_rows_do_not_show_which_is_better(rows: int, worth: float, clear: bool) -> None:
+    truth = np.arange(rows, dtype=np.float64)
+    found = difference_in_r2(np.full(rows, 0.1), np.full(rows, 0.9), truth, worth=worth)
+    assert found.value > 0
+    assert (found.low > 0) == clear
+
+
 def test_baselines_learn_from_the_training_rows() -> None:
     texts, truth = graded(120)
     mean = MeanBaseline().fit(texts[:100], truth[:100])
