@@ -44,6 +44,7 @@ def verdict(
         against = macro_f1_against(f1, more_accurate=name)
         unless = " unless you need what only a transformer gives you" if model.name == TRANSFORMER else ""
         advice = "." if against else f"; prefer it{unless}."
+        numbers = numbers_of(difference.turned, p)
         lost = f"{capital(name)} is more accurate here: {theirs} against {ours} for {model.name} ({numbers}){advice}"
         return lost + against
     return (
