@@ -99,7 +99,7 @@ def test_a_threshold_can_be_chosen(page: Page) -> None:
     for price in ("0.01", "1", "100"):
         chooser.locator("input[type=number]").fill(price)
         shown = chooser.locator("output").inner_text()
-        said = re.match(r"(.+) from a probability of 1?\.\d{4} on: (\d+) of \d+ rows", shown)
+        said = re.match(r"(.+) from a probability of 1?\.\d{6} on: (\d+) of \d+ rows", shown)
         assert said is not None
         found.append(int(said[2]))
         assert chooser.locator("label").nth(1).inner_text().endswith("wrong one" if price == "1" else "wrong ones")

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from glassformer.data.checksums import replace_file
+from glassformer.prediction.change_costs import change_costs
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training_card import in_short
 from tests.cli.terminal import glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
@@ -74,6 +77,12 @@ def test_an_export_changes_its_costs_too_and_answers_as_the_model(model: Path, t
     glassformer("costs", tmp_path / "onnx", "--remove")
     assert answer(tmp_path / "onnx")["prediction"] == other(wanted)
     assert glassformer("verify", tmp_path / "onnx").code == 0
+
+
+def test_the_accuracy_that_train_says_is_that_without_costs(model: Path) -> None:
+    assert "without your costs" not in in_short(Predictor.load(model).trained)
+    change_costs(model, {POSITIVE: 3})
+    assert "without your costs, by the most probable labels" in in_short(Predictor.load(model).trained)
 
 
 def test_the_report_measures_what_a_row_costs(model: Path, reviews: Trained) -> None:

@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from glassformer.cli import rows_to_answer
+from glassformer.cli.unknown import most_given
 from tests.cli.terminal import failed, glassformer, misused
 from tests.running import COMMAND
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
@@ -177,6 +179,13 @@ def test_a_file_keeps_its_columns_and_gets_the_answers(reviews: Trained, tmp_pat
         assert float(answer[5]) + float(answer[6]) == pytest.approx(1, abs=2e-6)
         assert float(answer[4]) == max(float(answer[5]), float(answer[6]))
         assert len(answer[4]) <= 8  # rounded, also as text
+
+
+def test_the_most_frequent_answers_are_named_and_the_others_counted() -> None:
+    given = Counter({"": 12, **{f"c{number:02}": 11 - number for number in range(11)}})
+    said = most_given(given)
+    assert said.startswith(" ((no label) 12, c00 11, ")
+    assert said.endswith("c08 3 and 2 more)")
 
 
 def test_rows_answered_are_counted(reviews: Trained, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from glassformer.data.wording import decimals, percent, short
+from glassformer.data.wording import decimals, percent, share_in_percent, short
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,22 @@ from glassformer.data.wording import decimals, percent, short
 def test_no_probability_is_written_as_certainty(probability: float, in_percent: str, in_decimals: str) -> None:
     assert percent(probability) == in_percent
     assert decimals(probability) == in_decimals
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "written"),
+    [
+        (0.0312, 1, "3.1%"),
+        (0.0, 1, "0.0%"),
+        (1.0, 0, "100%"),
+        (1 / 3_000, 1, "0.03%"),
+        (2_999 / 3_000, 0, "99.97%"),
+        (0.997, 0, "99.7%"),
+        (1 - 1e-16, 0, "100%"),
+    ],
+)
+def test_only_no_row_is_0_percent_and_only_all_are_100(share: float, digits: int, written: str) -> None:
+    assert share_in_percent(share, digits) == written
 
 
 @pytest.mark.parametrize(

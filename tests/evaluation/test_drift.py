@@ -4,11 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.evaluation.drift import compared
+from glassformer.data.inputs import BEGIN, END, SEPARATOR
+from glassformer.evaluation.drift import LabelFigures, Moved, compared
 from glassformer.evaluation.drift_table import Side, drift_table, label_figures
 from glassformer.targets.number.held_out import share_of
 from glassformer.targets.target import Followed
 from tests.evaluation.samples import sample_evaluation, section
+
+NO_LABELS = LabelFigures("label", {})
 
 
 @pytest.mark.parametrize(("rows", "moved"), [(100, False), (10_000, True)])
@@ -39,6 +42,18 @@ def test_only_words_that_moved_are_named() -> None:
     alike = drift_table(side(500, 0.1, seed=1), side(400, 0.1, seed=2), None, 0, ("the earlier ones", "the later rows"))
     assert alike.words == ()
     assert alike.sentence == "the later rows are like the earlier ones in their labels, their length and their words"
+
+
+@pytest.mark.parametrize(("earlier", "later", "shown"), [
+    (0.44, 0.51, "44% → 51%"), (0.0004, 0.004, "0.04% → 0.4%"), (0.901, 0.904, "90.1% → 90.4%"), (0, 1, "0% → 100%"),
+])  # fmt: skip
+def test_shares_that_moved_are_not_written_alike(earlier: float, later: float, shown: str) -> None:
+    assert str(Moved(kind="label", name="bad", earlier=earlier, later=later, moved=True)) == f"bad {shown}"
+
+
+def test_the_words_of_several_texts_of_a_row_are_counted() -> None:
+    rows = Side(texts=pl.Series([f"{BEGIN}shop=new york{END}a man runs{SEPARATOR}he runs"]), labels=NO_LABELS)
+    assert [each.later for each in drift_table(rows, rows, None, 0, ("", "")).figures if each.kind == "length"] == [5]
 
 
 def test_the_report_shows_what_moved() -> None:

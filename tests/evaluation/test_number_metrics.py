@@ -5,6 +5,8 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
+from glassformer.evaluation.record import Estimate
+from glassformer.targets.number.evaluation import _verdict
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from tests.readers.counting.test_ridge import graded
@@ -38,6 +40,23 @@ def test_the_difference_is_that_of_both_figures() -> None:
     found = difference_in_r2((good - truth) ** 2, (poor - truth) ** 2, truth, resamples=200)
     assert found.value == pytest.approx(r2_score(truth, good) - r2_score(truth, poor))
     assert 0 < found.low < found.value
+
+
+@pytest.mark.parametrize(
+    ("rows", "worth", "clear"), [(2, 1.0, False), (5, 1.0, False), (6, 1.0, True), (9, 0.5, False)]
+)
+def test_few_rows_do_not_show_which_is_better(rows: int, worth: float, clear: bool) -> None:
+    truth = np.arange(rows, dtype=np.float64)
+    found = difference_in_r2(np.full(rows, 0.1), np.full(rows, 0.9), truth, worth=worth)
+    assert found.value > 0
+    assert (found.low > 0) == clear
+
+
+def test_the_better_one_is_named_first_and_so_are_its_figures() -> None:
+    assert _verdict("the model", "the mean", 0.3, Estimate(value=-0.1, low=-0.2, high=-0.05), 40) == (
+        "the mean is better than the model on 40 rows: R² .300 against .200 "
+        "(difference +.100, 95% interval +.050 to +.200)."
+    )
 
 
 def test_baselines_learn_from_the_training_rows() -> None:

@@ -3,6 +3,7 @@ import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render, seconds, size, write_report
-from glassformer.evaluation.result import ClassThresholds, DataSummary
+from glassformer.evaluation.result import ClassScores, ClassThresholds, DataSummary
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
@@ -255,9 +256,9 @@ def test_thresholds_for_three_aims() -> None:
     html = thresholds_of(sample_evaluation(90, 2), (0.93456, 5, 5), (0.8, 8, 9), (0.5, 9, 12), (0.1, 10, 90))
     lines = [re.findall(r"<td>([^<]*)</td>", line) for line in re.findall(r"<tr>.*?</tr>", html)[1:]]
     assert lines == [
-        [".8000", ".889", ".800", "8 of 10", "1", "2"],
-        [".9345", "1.000", ".500", "5 of 10", "0", "5"],
-        [".5000", ".750", ".900", "9 of 10", "3", "1"],
+        [".800000", ".889", ".800", "8 of 10", "1", "2"],
+        [".934560", "1.000", ".500", "5 of 10", "0", "5"],
+        [".500000", ".750", ".900", "9 of 10", "3", "1"],
     ]
     assert "&lt;yes&gt;" in html
     assert "<yes>" not in html
@@ -268,6 +269,17 @@ def test_an_aim_that_no_threshold_reaches_is_blank() -> None:
     line = re.findall(r"<tr>.*?</tr>", html)[2]
     assert "precision of at least .900" in line
     assert line.count("<td>–</td>") == 6
+
+
+def test_a_class_that_is_only_answered_has_the_scores_that_the_averages_count() -> None:
+    one: dict[str, Any] = {"name": "a", "recall": 0.0, "f1": 0.0, "support": 0, "precision": 0.0}
+    classes = (ClassScores(**one, predicted=2), ClassScores(**one, predicted=0))
+    evaluation = sample_evaluation(90, 2)
+    metrics = evaluation.metrics.model_copy(update={"per_class": classes})
+    html = section("classes", evaluation.model_copy(update={"metrics": metrics}))
+    answered, silent = re.findall(r"<tr><th scope=\"row\">a</th>(.*?)</tr>", html)
+    assert (answered.count(">.000<"), answered.count(">–<")) == (3, 1)
+    assert silent.count(">–<") == 4
 
 
 def errors_section(*errors: WorstError) -> str:

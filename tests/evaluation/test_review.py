@@ -81,6 +81,16 @@ def test_a_threshold_of_held_out_rows_is_measured_on_other_rows() -> None:
     assert shares[3].error.value == wrong.mean()
 
 
+def test_answers_that_round_to_certainty_are_automatic_as_in_predict() -> None:
+    """Thresholds are found, and asked for, in single precision, where 1 − 1e-8 is 1."""
+    probs = np.array([[1 - 1e-8, 1e-8]] * 5)
+    sure = Thresholds.of(probs.astype(np.float32), np.zeros(5, int), multilabel=False)
+    result = found(probs, np.zeros(5, int), sure)
+    applied = result.shares[0].threshold
+    assert applied is not None
+    assert (applied.confidence, applied.coverage.value, dict(result.sets_got)[0.8]) == (1, 1, 1)
+
+
 def test_answers_are_counted_by_class() -> None:
     thresholds = Thresholds.of(*random_rows(500, 2), multilabel=False)
     probs, labels = random_rows(400, 3)

@@ -51,7 +51,7 @@ def test_the_model_wins() -> None:
 
 def test_the_baseline_wins_and_is_said_to() -> None:
     found = sentence(-0.021, -0.024, -0.018, 0.004)
-    assert found.startswith("TF-IDF is more accurate here: .800 against .779 for the transformer (difference −.021")
+    assert found.startswith("TF-IDF is more accurate here: .800 against .779 for the transformer (difference +.021")
     assert found.endswith("p = .004); prefer it unless you need what only a transformer gives you.")
     assert sentence(-0.021, -0.024, -0.018, 0.004, model="the model").endswith("p = .004); prefer it.")
 

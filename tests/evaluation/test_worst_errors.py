@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 
 from glassformer.evaluation.weak_spots import WorstError
-from glassformer.evaluation.worst_errors import EXPLAINED, LONGEST_EXPLAINED, explain_worst
+from glassformer.evaluation.worst_errors import EXPLAINED, LONGEST_EXPLAINED, explain_worst, worst_errors
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.costs import Costs, read_costs
 from tests.trained import NEGATIVE, POSITIVE, Trained
 
 
@@ -21,6 +23,14 @@ def test_the_right_label_is_explained_over_the_answer(reviews: Trained) -> None:
     assert [word[:2] for word in found.reasons.words] == [(word.start, word.end) for word in expected.words]
     assert [word[2] for word in found.reasons.words] == pytest.approx([each.total for each in expected.words], abs=1e-5)
     assert found.reasons.words[0][2] < 0  # "good" speaks for the answer
+
+
+def test_the_confidence_is_that_of_the_answer_by_cost() -> None:
+    """A missed label costs 9, so it is given from a probability of .1 on: .2 is not sure of it."""
+    costs = Costs.of(read_costs({"b": 9}), ("a", "b"), multilabel=True)
+    probs, labels = np.array([[0.1, 0.2], [0.7, 0.9]]), np.array([[0, 0], [0, 1]])
+    found = worst_errors(probs, labels, ["x", "y"], [1, 2], ("a", "b"), costs)
+    assert [(each.row, each.wrong_label, each.confidence) for each in found] == [(2, "a", 0.7), (1, "b", 0.2)]
 
 
 def test_with_several_labels_the_wrong_one_is_explained(tags: Trained) -> None:

@@ -21,7 +21,7 @@ from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.labels.learning_curve import right_rows
 from glassformer.prediction import predictor as prediction
-from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.answering_config import Readers, of_several
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
@@ -363,6 +363,13 @@ def test_a_reader_that_is_right_more_often_than_all_together_is_named() -> None:
         "together 0.8000, with a log loss 0.1250 lower than that of counting. "
         "The weights give the lowest log loss, but counting alone is right more often here"
     )
+
+
+def test_a_reader_without_weight_is_not_one_of_all_that_answer() -> None:
+    three = ["counting", "body", "transformer"]
+    assert of_several(three, {"body": 0.4, "transformer": 1.0}) == "the body and the transformer"
+    assert of_several(three, dict.fromkeys(three, 0.5)) == "all"
+    assert of_several(three[1:], dict.fromkeys(three, 0.5)) == "both"
 
 
 def test_if_the_held_out_rows_contradict_all_readers_the_first_one_answers() -> None:

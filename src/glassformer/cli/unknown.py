@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.output import one_line, say
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 
 if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
@@ -123,7 +123,7 @@ def counts_of(rows: int, empty: int, needs_review: int | None, predictions: Coun
 
 def most_given(predictions: Counter[str]) -> str:
     """Return how often the most frequent answers were given, as ` (good 12, bad 3)`."""
-    shown = ", ".join(f"{label} {count:,}" for label, count in predictions.most_common(_SHOWN))
+    shown = listed([f"{label or '(no label)'} {count:,}" for label, count in predictions.most_common()], _SHOWN)
     return f" ({shown})" if shown else ""
 
 

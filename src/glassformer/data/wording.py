@@ -12,6 +12,7 @@ from glassformer.errors import UsageError, quoted
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """C0 except tab and line break, DEL, C1, characters that change the direction of text, and halves of pairs."""
+_ROUNDING = 1e-9  # of a share that is computed
 _SHORTEST_END = 3  # letters: shorter ends say too little
 
 
@@ -25,6 +26,13 @@ def percent(probability: float) -> str:
     if probability >= 0.9995:
         return "> 99.9%"
     return f"{probability:.1%}" if probability >= 0.0005 else "< 0.1%"
+
+
+def share_in_percent(share: float, digits: int = 1) -> str:
+    """Write .0312 as 3.1%, and .0003 as 0.03%: a share of rows is 0% or 100% only if it is that exactly."""
+    shown = f"{share:.{digits}%}"
+    coarse = _ROUNDING < share < 1 - _ROUNDING and float(shown[:-1]) in (0, 100)
+    return share_in_percent(share, digits + 1) if coarse else shown
 
 
 def decimals(probability: float) -> str:

@@ -106,8 +106,9 @@ class Bench:
         with torch.no_grad():
             return torch.zeros_like(self.logits(self.copy_of_model(dropout=False), self.sample(1)[0])[0])
 
-    def without_reading(self, labels: Tensor, blind: Tensor, equal: float) -> str:
-        """Say which losses answers have that do not depend on the text."""
+    def without_reading(self, blind: Tensor, equal: float) -> str:
+        """Say which losses answers have that do not depend on the text. A few batches do not know the frequencies."""
+        labels = torch.from_numpy(self.data.train_labels).to(self.device)
         known = self.loss_of_one_answer(self._best_answer(labels, len(blind)), labels)
         plain = self.config.loss == "cross-entropy" and not self.data.multilabel
         name = f" (ln {len(blind)})" if plain else ""

@@ -33,7 +33,7 @@ def check_initial_loss(bench: Bench) -> Finding:
     labels = torch.cat([bench.labels(batch) for batch in sample])
     blind = bench.blind_answer()
     equal = bench.loss_of_one_answer(blind, labels)
-    found = f"the first loss is {loss:.3f}; {bench.without_reading(labels, blind, equal)}"
+    found = f"the first loss is {loss:.3f}; {bench.without_reading(blind, equal)}"
     if not math.isfinite(loss):
         advice = "a weight or a layer gives NaN or infinity before any training: see the activations at the start"
         return Finding(check="first loss", level="problem", found=found, advice=advice)

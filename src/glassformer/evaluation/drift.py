@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from glassformer.data.arrays import Array
-from glassformer.data.wording import counted, short
+from glassformer.data.wording import counted, share_in_percent, short
 from glassformer.errors import quoted
 from glassformer.evaluation.record import Record
 from glassformer.targets.target import Followed
@@ -84,7 +84,9 @@ class Moved(Record):
 
     def __str__(self) -> str:
         if self.is_share:
-            return f"{self.name} {self.earlier:.0%} → {self.later:.0%}"
+            written = [[share_in_percent(each, digits) for each in (self.earlier, self.later)] for digits in range(4)]
+            earlier, later = next((both for both in written if both[0] != both[1]), written[0])
+            return f"{self.name} {earlier} → {later}"
         return f"{self.name} {short(self.earlier)} → {short(self.later)}"
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from glassformer.data.arrays import Array
+from glassformer.data.inputs import SEPARATOR
 from glassformer.data.table import Table, text_keys
 from glassformer.errors import quoted
 from glassformer.evaluation.drift import FEWEST, UNSEEN, DriftTable, LabelFigures, Moved, compared
@@ -81,7 +82,7 @@ def _moved(kind: Literal["label", "number", "length"], name: str, later: Array, 
 
 
 def _lengths(texts: pl.Series) -> Array:
-    return text_keys(texts).str.count_matches(r"\S+").cast(pl.Float64).to_numpy()
+    return text_keys(texts).str.count_matches(rf"[^\s{SEPARATOR}]+").cast(pl.Float64).to_numpy()
 
 
 def _words(earlier: pl.Series, later: pl.Series) -> tuple[list[Moved], int]:

@@ -20,6 +20,11 @@ class Estimate(Record):
     low: float
     high: float
 
+    @property
+    def turned(self) -> Self:
+        """The same difference from the other side."""
+        return self.model_copy(update={"value": -self.value, "low": -self.high, "high": -self.low})
+
 
 class Machine(Record):
     """The kind of machine, without its name."""

@@ -47,6 +47,7 @@ def review(
         thresholds: those that held-out rows of training gave. They are never found by the measured rows.
     """
     multilabel = labels.ndim == 2
+    probs = probs.astype(np.float32)  # as answers have them, and so thresholds: nearer to 1 than 3e-8 is 1
     confidence = confidences_of(probs, multilabel=multilabel, costs=costs)
     wrong = ~correct_rows(probs, labels, costs)
 

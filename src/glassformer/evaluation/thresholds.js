@@ -2,7 +2,7 @@
 const chooser = document.getElementById("chooser");
 const data = JSON.parse(chooser.dataset.thresholds);
 const share = (value, digits = 3) => value.toFixed(digits).replace(/^0/, "");
-const probability = (value) => share(Math.floor(value * 1e4) / 1e4, 4); // rounded down, so that no row is lost
+const probability = (value) => share(value, 6); // no fewer digits: then other rows would reach it
 const whole = (value) => value.toLocaleString("en");
 
 const kind = el("select", {}, ...data.classes.map(({ name }, number) => el("option", { value: number }, name)));

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, share_in_percent
 from glassformer.errors import brief
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Contestant, Metrics, RankMeasures
@@ -44,6 +44,7 @@ def verdict(
         against = macro_f1_against(f1, more_accurate=name)
         unless = " unless you need what only a transformer gives you" if model.name == TRANSFORMER else ""
         advice = "." if against else f"; prefer it{unless}."
+        numbers = numbers_of(difference.turned, p)
         lost = f"{capital(name)} is more accurate here: {theirs} against {ours} for {model.name} ({numbers}){advice}"
         return lost + against
     return (
@@ -124,8 +125,8 @@ def where_worse(slices: Slices | None) -> str | None:
 def how_far_off(ranks: Sequence[RankMeasures]) -> str:
     """Say how far off the answers of the model are, the last of `ranks`, and those of the baseline that is nearest."""
     model, others = ranks[-1], [each for each in ranks[:-1] if " alone" not in each.name]
-    near = sum(model.off_by[:2]) / sum(model.off_by)
-    said = f"On average the answer is {share(model.mae.value)} classes off; {near:.1%} are at most one class off"
+    near = share_in_percent(sum(model.off_by[:2]) / sum(model.off_by))
+    said = f"On average the answer is {share(model.mae.value)} classes off; {near} are at most one class off"
     nearest = min(others, key=lambda each: each.mae.value, default=None)
     return f"{said}. {nearest.name}: {share(nearest.mae.value)}." if nearest else f"{said}."
 

@@ -35,7 +35,7 @@ def worst_errors(
     multilabel = labels.ndim == 2
     truth, predicted = one_hot(labels, len(class_names)), given_by(probs, multilabel=multilabel, costs=costs)
     wrong = truth != predicted
-    sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0)
+    sureness = np.where(wrong, np.where(predicted, probs, 1 - probs) if multilabel else probs * predicted, 0)
     surest = sureness.max(axis=1)
     order = np.argsort(-surest, kind="stable")[: min(WORST_ERRORS, int(wrong.any(axis=1).sum()))]
 

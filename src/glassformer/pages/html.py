@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from glassformer.data.wording import UNSAFE, counted
+from glassformer.data.wording import UNSAFE, counted, share_in_percent
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -41,6 +41,7 @@ def templates() -> Environment:
     found.filters |= {
         "fmt": format,
         "counted": counted,
+        "percent": share_in_percent,
         "headings": _headings,
         "digest": lambda code: Markup(digest(code)),
         "scrolling": lambda wide: Markup(scrolling(wide)),

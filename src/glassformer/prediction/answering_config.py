@@ -5,7 +5,7 @@ The `config.json` of a model folder and of an exported model both hold it. Witho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import not_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
+from glassformer.data.wording import in_a_row
 from glassformer.readers.counting.unlike import UnlikeConfig
 from glassformer.readers.reader import HEAVIEST
 from glassformer.targets.labels.target import Classes, OrderedClasses, SeveralLabels
@@ -37,6 +38,12 @@ def named(reader: str) -> str:
     if reader == "rules":
         return "the list of rules"
     return f"the {reader}" if reader in (TRANSFORMER, "body", "encoder") else reader
+
+
+def of_several(readers: Sequence[str], weights: Mapping[str, float]) -> str:
+    """Return "both" or "all" of the readers; or if some have no weight, the names of the others."""
+    asked = [named(name) for name in readers if weights.get(name)]
+    return in_a_row(asked) if len(asked) < len(readers) else "both" if len(readers) == 2 else "all"
 
 
 class ReaderConfig(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import Array, DoubleArray, FloatArray, IntArray
+from glassformer.data.wording import share_in_percent
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.costs import Costs
 from glassformer.targets.probabilities import confidences_of, given_by, one_hot
@@ -36,7 +37,7 @@ class ReviewRule:
 
     def __str__(self) -> str:
         """Return the rule in words."""
-        error = "" if self.wrong is None else f"; {self.wrong / self.automatic:.1%} of these were wrong"
+        error = "" if self.wrong is None else f"; {share_in_percent(self.wrong / self.automatic)} of these were wrong"
         return (
             f"an answer with a confidence below {self.below:.6g} needs review. Of {self.held_out_rows:,} held-out "
             f"rows, {self.automatic:,} had at least this confidence{error}"

@@ -10,7 +10,7 @@ import polars as pl
 
 from glassformer.data.several_labels import split_labels
 from glassformer.data.table import tidy_values
-from glassformer.data.wording import counted, in_option
+from glassformer.data.wording import counted, in_option, share_in_percent
 from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import wilson
@@ -74,9 +74,9 @@ class OneClass(Labelling):
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         right, rows = sum(label == suggested for label, suggested in pairs), len(pairs)
         share = wilson(right, rows)
-        between = f"{share.low:.0%} to {share.high:.0%}"
+        between = f"{share_in_percent(share.low, 0)} to {share_in_percent(share.high, 0)}"
         said = f"right on {right:,} of {counted(rows, 'text')} (likely {between})"
-        return Figure(said, f"right on {share.value:.0%} ({between}; {rows:,})", share)
+        return Figure(said, f"right on {share_in_percent(share.value, 0)} ({between}; {rows:,})", share)
 
 
 class PathOfLevels(OneClass):
@@ -130,8 +130,8 @@ class PathOfLevels(OneClass):
         is_there = tree.paths[truth] >= 0
         right = (is_there & (tree.paths[truth] == tree.paths[given])).sum(axis=0)
         shares = enumerate(zip(right, is_there.sum(axis=0), strict=True), 1)
-        levels = ", ".join(f"level {level} {share / texts:.0%}" for level, (share, texts) in shares if texts)
-        return f"{levels}; hierarchical F1 {hierarchical(tree, given, truth, resamples=1).f1.value:.0%}"
+        found = [f"level {level} {share_in_percent(share / texts, 0)}" for level, (share, texts) in shares if texts]
+        return f"{', '.join(found)}; hierarchical F1 {hierarchical(tree, given, truth, resamples=1).f1.value:.0%}"
 
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         found, by_level = super().figure(pairs), self.by_level(Counter(pairs))

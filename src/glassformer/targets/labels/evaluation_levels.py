@@ -6,6 +6,7 @@ from typing import Unpack
 import numpy as np
 
 from glassformer.data.arrays import Array, IntArray
+from glassformer.data.wording import share_in_percent
 from glassformer.evaluation.intervals import Draws, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.metrics import macro_f1
 from glassformer.evaluation.verdict import share
@@ -54,8 +55,9 @@ def level_by_level(found: Levels) -> str:
 
 def _end_in_words(each: EndOfPaths) -> str:
     if each.right is None:
-        return f"{each.share:.1%} name no level"
-    return f"{each.share:.1%} end at level {each.level} ({each.right:.1%} of these are right)"
+        return f"{share_in_percent(each.share)} name no level"
+    right = share_in_percent(each.right)
+    return f"{share_in_percent(each.share)} end at level {each.level} ({right} of these are right)"
 
 
 def _by_level(tree: Tree, probs: Array, truth: IntArray, **draws: Unpack[Draws]) -> tuple[LevelScores, ...]:

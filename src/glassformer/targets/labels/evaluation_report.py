@@ -1,12 +1,12 @@
 """How the evaluation of a model of labels is shown. `number/evaluation_report.py` shows that of a number."""
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
+from glassformer.data.wording import share_in_percent
 from glassformer.evaluation.charts import (
     Series,
     axis,
@@ -82,19 +82,20 @@ def sentences(evaluation: LabelEvaluation) -> list[str | None]:
 def _of_the_surest(review: Review) -> str:
     """Say how much is wrong if the surest 90% of the answers are given automatically."""
     surest = next(each for each in review.shares if each.asked == 0.9)
-    said = f"of the surest 90% of these answers, {surest.error.value:.1%} are wrong"
+    said = f"of the surest 90% of these answers, {share_in_percent(surest.error.value)} are wrong"
     if (found := surest.threshold) is None or found.error is None:
         return said
     return (
-        f"{said}. `automatic=0.9`, whose threshold comes from held-out rows, leaves {1 - found.coverage.value:.1%} to "
-        f"a person; of the others, {found.error.value:.1%} are wrong"
+        f"{said}. `automatic=0.9`, whose threshold comes from held-out rows, leaves "
+        f"{share_in_percent(1 - found.coverage.value)} to a person; of the others, "
+        f"{share_in_percent(found.error.value)} are wrong"
     )
 
 
 def _what_they_cost(costs: CostFigures, rows: int) -> str:
     """Say what a row costs, and how much more it would cost if the answers were the most probable ones."""
     other = costs.others[0]
-    asked = f"; a person is asked about {costs.asked / rows:.1%} of the rows" if costs.asked else ""
+    asked = f"; a person is asked about {share_in_percent(costs.asked / rows)} of the rows" if costs.asked else ""
     return (
         f"mean cost {share(costs.mean.value)} ({interval(costs.mean)}); without your costs {share(other.mean.value)} "
         f"({signed(other.more.value)}, 95% interval {signed(other.more.low)} to {signed(other.more.high)}){asked}"
@@ -251,8 +252,7 @@ def threshold_lines(each: ClassThresholds) -> list[tuple[str, str, list[str]]]:
 def _found_by(each: ClassThresholds, point: Point) -> list[str]:
     threshold, right, found = point
     counts = (f"{right:,} of {each.rows:,}", f"{found - right:,}", f"{each.rows - right:,}")
-    shown = f"{math.floor(threshold * 1e4) / 1e4:.4f}".removeprefix("0")  # rounded down, so that no row is lost
-    return [shown, share(_precision(point)), share(_recall(each, point)), *counts]
+    return [f"{threshold:.6f}".removeprefix("0"), share(_precision(point)), share(_recall(each, point)), *counts]
 
 
 def _precision(point: Point) -> float:

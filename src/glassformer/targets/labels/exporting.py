@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.table import Table
+from glassformer.data.wording import share_in_percent
 from glassformer.errors import UsageError
 from glassformer.evaluation.metrics import measure
 from glassformer.prediction.folder_config import FolderConfig
@@ -35,8 +36,9 @@ def compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[
 
 def said(checked: Mapping[str, Any]) -> str:
     return (
-        f"On {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} get the same labels as from the "
-        f"model, and the macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
+        f"On {checked['rows']:,} {checked['kind']}, {share_in_percent(checked['same_labels'])} get the same labels as "
+        f"from the model, and the macro F1 is {checked['macro_f1_exported']:.3f} (the model: "
+        f"{checked['macro_f1']:.3f})."
     )
 
 
@@ -46,8 +48,8 @@ def changed(checked: Mapping[str, Any]) -> str | None:
     if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
         return None
     return (
-        f"on {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} keep their labels (at least "
-        f"{LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
+        f"on {checked['rows']:,} {checked['kind']}, {share_in_percent(checked['same_labels'])} keep their labels (at "
+        f"least {LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
         f"{checked['macro_f1_exported']:.3f}"
     )
 

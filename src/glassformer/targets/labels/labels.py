@@ -11,7 +11,7 @@ from glassformer.data.in_memory import as_table
 from glassformer.data.labels import LabelSet, in_order
 from glassformer.data.spellings import flat_labels
 from glassformer.data.table import Table
-from glassformer.data.wording import counted, decimals
+from glassformer.data.wording import counted, decimals, share_in_percent
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.answering import held_out_probabilities, rows_of
 from glassformer.labels.doubts import doubtful
@@ -118,8 +118,8 @@ class OneLabel(Truth):
 
     def agreement_in_words(self, check: LabelCheck) -> str:
         return (
-            f"{check.agreement:.1%} of the answers agree with the label. The most frequent label has "
-            f"{check.majority:.1%} of the rows."
+            f"{share_in_percent(check.agreement)} of the answers agree with the label. The most frequent label has "
+            f"{share_in_percent(check.majority)} of the rows."
         )
 
     def figures(self, check: LabelCheck) -> dict[str, float | None]:
@@ -203,8 +203,8 @@ class SeveralLabels(OneLabel):
 
     def agreement_in_words(self, check: LabelCheck) -> str:
         return (
-            f"{check.agreement:.1%} of the answers, a yes or no for each label, agree with the labels. Always giving "
-            f"the more frequent one would agree with {check.majority:.1%}."
+            f"{share_in_percent(check.agreement)} of the answers, a yes or no for each label, agree with the labels. "
+            f"Always giving the more frequent one would agree with {share_in_percent(check.majority)}."
         )
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:

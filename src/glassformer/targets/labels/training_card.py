@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, share_in_percent
 from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
@@ -79,8 +79,9 @@ def _validation(trained: TrainedModel) -> str:
         if "validation_accuracy" in best:
             texts = counted(config.data["teacher"]["known_labels"], "text")
             known = f" On the {texts} with a known label: accuracy {best['validation_accuracy']:.4f}."
+        agreement = share_in_percent(best["validation_agreement"])
         return (
-            f"On {counted(rows, 'held-out text')}: the answer of its teacher to {best['validation_agreement']:.1%}."
+            f"On {counted(rows, 'held-out text')}: the answer of its teacher to {agreement}."
             f"{known} `glassformer evaluate` measures it on labelled rows."
         )
     if "validation_accuracy" in best:
@@ -128,4 +129,6 @@ def _accuracy(trained: TrainedModel, accuracy: float, *more: str) -> str:
         rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
         estimate = wilson(accuracy * rows, rows, worth=worth)
         more = (f"95% interval {estimate.low:.4f} to {estimate.high:.4f}", *more)
+    if labels_of(trained.config.target).costs:
+        more = (*more, "without your costs, by the most probable labels")
     return f"accuracy {accuracy:.4f}" + (f" ({', '.join(more)})" if more else "")

@@ -13,6 +13,7 @@ from torch import nn
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
+from glassformer.data.wording import share_in_percent
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.costs import CostRow
@@ -39,7 +40,8 @@ class LabelStudent(PreparedStudent):
             if "validation_accuracy" in best
             else ""
         )
-        return f"gives the answer of {teacher} to {best['validation_agreement']:.1%} of the held-out texts{known}"
+        agreement = share_in_percent(best["validation_agreement"])
+        return f"gives the answer of {teacher} to {agreement} of the held-out texts{known}"
 
     @property
     def held_out_labels(self) -> Array | None:

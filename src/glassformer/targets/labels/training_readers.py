@@ -10,7 +10,7 @@ import polars as pl
 from glassformer.data.arrays import Array, BoolArray, FloatArray, gathered, parts_of
 from glassformer.labels.learning_curve import right_rows
 from glassformer.models.model_config import ModelConfig
-from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
+from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named, of_several
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import KNOWING, Joined, join, log_odds, open_rows
@@ -231,8 +231,8 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
         return f"{alone}{but}. {helps}, so the model answers by {others} alone"
     if not others:
         return f"{alone}{but}. No other reader adds to it, so the model answers by the transformer alone"
-    lower, all_of = figures["gain_in_nats"] / figures["held_out_rows"], "both" if len(accuracies) == 2 else "all"
-    together = f"{all_of} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
+    lower, asked = figures["gain_in_nats"] / figures["held_out_rows"], of_several([*accuracies], readers.weights)
+    together = f"{asked} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
     return f"{alone}, {together}{but}"
 
 

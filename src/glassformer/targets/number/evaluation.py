@@ -317,12 +317,13 @@ def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: i
     Args:
         theirs: R² of the other one.
     """
-    figures = f"R² {share(difference.value + theirs)} against {share(theirs)} ({both_in_words(difference)})"
+    first, second = share(difference.value + theirs), share(theirs)
+    if lost := difference.high < 0:
+        (name, first), (other, second), difference = (other, second), (name, first), difference.turned
+    figures = f"R² {first} against {second} ({both_in_words(difference)})"
     on = f"on {counted(rows, 'row')}: {figures}."
-    if difference.low > 0:
+    if lost or difference.low > 0:
         return f"{name} is better than {other} {on}"
-    if difference.high < 0:
-        return f"{other} is better than {name} {on}"
     return f"No clear winner between {name} and {other} {on}"
 
 

@@ -11,6 +11,9 @@ from glassformer.evaluation.ranks import correlation, moments
 from glassformer.evaluation.record import Estimate
 from glassformer.targets.number.evaluation_result import NumberMetrics
 
+FEWEST = 6
+"""So many rows speak for the same of two answers by chance in 1 of 32 cases, and 5 rows in 1 of 16 (sign test)."""
+
 
 def measure_numbers(
     answers: Numbers, truth: Numbers, *, ranked: Numbers | None = None, **draws: Unpack[Draws]
@@ -56,11 +59,16 @@ def r2_of(squares: Numbers, truth: Numbers, **drawn: Any) -> Estimate:
 def difference_in_r2(squares: Numbers, others: Numbers, truth: Numbers, **drawn: Any) -> Estimate:
     """Return R² of some answers − R² of others on the same rows, by the paired bootstrap.
 
+    An interval from fewer than `FEWEST` rows holds 0, as chance alone may make each of them speak for the same answers.
+
     Args:
         squares, others: (rows,) the squared errors of both.
         drawn: those of `bootstrap_mean`.
     """
-    return _of_squares(squares - others, truth, lambda sums: _r2(sums) - 1, **drawn)
+    found = _of_squares(squares - others, truth, lambda sums: _r2(sums) - 1, **drawn)
+    if len(truth) * drawn.get("worth", 1.0) >= FEWEST:
+        return found
+    return Estimate(value=found.value, low=min(found.low, 0.0), high=max(found.high, 0.0))
 
 
 def _of_squares(squares: Numbers, truth: Numbers, statistic: Any, **draws: Unpack[Draws]) -> Estimate:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassformer.data.inputs import shown as text_shown
-from glassformer.data.wording import figure, short
+from glassformer.data.wording import figure, share_in_percent, short
 from glassformer.evaluation.charts import HEIGHT, axis, frame, svg, x_at, y_at
 from glassformer.evaluation.result import Contestant
 from glassformer.evaluation.verdict import share
@@ -42,7 +42,8 @@ def plain_cells(contestant: Contestant[NumberMetrics]) -> list[str]:
 def sentences(evaluation: NumberEvaluation) -> list[str | None]:
     held = [
         f"intervals of ± {short(each.distance)} should hold {each.asked:.0%} of the numbers, and hold "
-        f"{each.coverage.value:.1%} (95% interval {each.coverage.low:.1%} to {each.coverage.high:.1%})"
+        f"{share_in_percent(each.coverage.value)} (95% interval {share_in_percent(each.coverage.low)} to "
+        f"{share_in_percent(each.coverage.high)})"
         for each in evaluation.intervals
     ]
     rules = None if evaluation.rules is None else evaluation.rules.sentence

@@ -9,7 +9,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import figure
 from glassformer.evaluation.measured import Alone, MeasuredRows
 from glassformer.evaluation.verdict import TWO_READERS, capital
-from glassformer.prediction.answering_config import TRANSFORMER, named
+from glassformer.prediction.answering_config import TRANSFORMER, named, of_several
 from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.kept_rows import KeptNumbers
@@ -126,4 +126,6 @@ def readers_in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str
         return said
     if not weights[TRANSFORMER]:
         return f"{said}. These rows do not show that the transformer helps, so the model answers by {others} alone"
-    return f"{said}, {'both' if len(found.readers) == 2 else 'all'} together {figure(found.r2)}"
+    if not others:
+        return f"{said}. No other reader adds to it, so the model answers by the transformer alone"
+    return f"{said}, {of_several([*found.readers], weights)} together {figure(found.r2)}"
