@@ -175,6 +175,15 @@ def test_a_header_of_two_rows_is_that_of_the_merged_cells() -> None:
         read("Fall,Werte,\nFall,gut,so\nFall,x,\nna ja,,x\n")
 
 
+@pytest.mark.parametrize("columns", ["text,label", "id,text,label"])
+def test_a_text_without_a_label_and_again_with_one_is_no_header(columns: str) -> None:
+    before = ["", *"123456"] if columns.startswith("id") else [""] * 7
+    texts = ["late,", "late,Lieferung", "torn,", "torn,Rechnung", "row,Rechnung", "no,Lieferung"]
+    rows = [f"{number},{text}" if number else text for number, text in zip(before[1:], texts, strict=True)]
+    found, _, notes = read("\n".join([columns, *rows, ""]))
+    assert (found, notes) == (columns.split(","), [])
+
+
 def test_rows_that_occur_twice_are_no_header() -> None:
     _, rows, notes = read("Frage,Art\nsehr gut,a\nschlecht,b\nsehr gut,a\nschlecht,b\n")
     assert rows == [("sehr gut", "a"), ("schlecht", "b")] * 2

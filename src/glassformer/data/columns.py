@@ -30,7 +30,7 @@ MOST_CLASSES = 100  # a column with more distinct values is taken for a label on
 MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or measurements
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
-_MOST_TITLES, _ROWS_OF_TITLE = 5, 10  # values, and rows of each: no texts, unless a column is named `text`
+_MOST_TITLES, _ROWS_OF_TITLE = 5, 10  # values of a column `title`, and rows of each, that are no texts
 WORDS_OF_TEXT = 3  # a column that differs in most rows and has this many words per row is taken for a text
 HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some; `glassformer labels TABLE` then chooses more (`next=`)."
 _ONE_COLUMN = (
@@ -251,7 +251,8 @@ def _not_a_text(values: pl.Series) -> str | None:
     if tidy(values.name) == "text":
         return None
     different = (present := _filled(values)).n_unique()
-    if kind == "words" and different <= _MOST_TITLES and len(present) >= _ROWS_OF_TITLE * different:
+    titles = different <= _MOST_TITLES and len(present) >= _ROWS_OF_TITLE * different
+    if kind == "words" and titles and tidy(values.name) == "title":
         return "few different values"  # a `Title` such as Mr and Mrs, or of all tasks
     return None if kind in ("words", "lists or records") else kind
 

@@ -90,8 +90,8 @@ def rows_above(seen: Sequence[Row]) -> int:
     if remarks and len(seen) > remarks + 1 and len(seen[0].cells) != len(seen[-1].cells) == len(seen[remarks].cells):
         return remarks
     for above in range(1, min(_MOST_ABOVE, len(seen) - 1) + 1):
-        places = _places(seen[above - 1])
-        if _is_header(seen, above) or _is_of_two_rows(seen[above - 1], seen[above : above + _LOOKED_AT]):
+        places, are_titles = _places(seen[above - 1]), all(len(_places(row)) == 1 for row in seen[: above - 1])
+        if _is_header(seen, above) or (are_titles and _is_of_two_rows(seen[above - 1], seen[above:])):
             return above
         if len(places) > 3 or places != list(range(len(places))):
             return 0
