@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.data.formats import workbook
+from glassformer.data.formats import sheets, workbook
 from glassformer.data.rows import iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import read_table
@@ -280,3 +280,12 @@ def test_a_document_is_no_workbook(members: dict[str, str], what: str, tmp_path:
         rows_of(tmp_path / "a.xlsx")
     with (tmp_path / "a.xlsx").open("rb") as piped, pytest.raises(UsageError, match=f"^standard input is {what}"):
         list(iterate_rows(piped, rows_per_batch=99))
+
+
+@pytest.mark.parametrize("styles", [b"<styleSheet>" + b" " * 2**25, b"<styleSheet><fonts>"], ids=["large", "cut"])
+def test_styles_that_cannot_be_parsed_strike_nothing(styles: bytes) -> None:
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/styles.xml", styles)
+    with zipfile.ZipFile(raw) as archive:
+        assert sheets._struck_styles(archive) == set()

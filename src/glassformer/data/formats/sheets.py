@@ -28,6 +28,7 @@ MOST_MEMORY = 2**32
 _ERRORS = {"#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!"}
 _WHOLE = 1e15  # from here on, a number has more digits than a spreadsheet shows
 _MOST_ROWS = 2**20
+_MOST_PARSED = 1 << 25  # bytes of XML
 _REPEATED = re.compile(rb"number-rows-repeated=[\"'](\d{1,99})")
 _ODDITIES = {
     "errors": re.compile(rb'<c\b[^<>]* t="e"'),
@@ -179,11 +180,19 @@ def _oddities_in(path: str, sheet: str) -> dict[str, int]:
     return found
 
 
+def _is_there(archive: zipfile.ZipFile, name: str) -> bool:
+    """Whether a file is in a workbook, and small enough to be parsed. `zipfile` reads no more than it says here."""
+    return name in archive.namelist() and archive.getinfo(name).file_size <= _MOST_PARSED
+
+
 def _struck_styles(archive: zipfile.ZipFile) -> set[bytes]:
     """Return the numbers of the styles that strike a cell through."""
-    if "xl/styles.xml" not in archive.namelist():
+    if not _is_there(archive, "xl/styles.xml"):
         return set()
-    styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+    try:
+        styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+    except ElementTree.ParseError:
+        return set()
     fonts = styles.iterfind(f"{_MAIN}fonts/{_MAIN}font")
     struck = {
         str(at) for at, font in enumerate(fonts) if (one := font.find(f"{_MAIN}strike")) is not None and not one.attrib
@@ -197,7 +206,7 @@ def _merged_in_ods(path: str, sheet: str) -> Iterator[tuple[tuple[int, int], tup
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
-        if "content.xml" not in archive.namelist():
+        if not _is_there(archive, "content.xml"):
             return
         with archive.open("content.xml") as file:
             row = column = 0
