@@ -386,4 +386,4 @@ def test_rows_between_quotes_are_said() -> None:
     content = b'label\ttext\na\t"one\nb\ttwo\na\tthree"\nb\tfour\n'
     (frame,) = iterate_rows(io.BytesIO(content), rows_per_batch=9, on_note=notes.append)
     assert frame.height == 2
-    assert "perhaps some rows are read as one, in row 2 (lines 2 to 4)" in " ".join(notes)
+    assert "perhaps some rows are read as one, such as in row 2 (lines 2 to 4)" in " ".join(notes)

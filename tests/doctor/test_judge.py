@@ -218,9 +218,7 @@ def test_steps_are_judged_by_their_share_of_the_weights(ratio: float, level: str
     assert findings["step size after 20 steps"].level == level
 
 
-@pytest.mark.parametrize(
-    ("most", "said"), [(0.0, "none"), (1e-4, "less than 0.1%"), (0.02, "at most 2%"), (0.5, "50%")]
-)
+@pytest.mark.parametrize(("most", "said"), [(0.0, "none"), (1e-4, "at most 0.01%"), (0.02, "at most 2%"), (0.5, "50%")])
 def test_a_small_share_is_said_once(most: float, said: str) -> None:
     about: dict[str, Any] = {"found": "of {place}", "advice": "", "worst": "problem", "line": 0.1}
     place = "any layer" if most <= about["line"] else "b"

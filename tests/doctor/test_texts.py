@@ -208,7 +208,7 @@ def test_where_nothing_is_held_out_validation_is_not_to_be_trusted() -> None:
 
 @pytest.mark.parametrize(
     ("share", "words"),
-    [(0, "0%"), (1, "100%"), (1e-5, "less than 0.1%"), (0.99999, "more than 99.9%"), (0.0312, "3.1%"), (0.4, "40%")],
+    [(0, "0%"), (1, "100%"), (1e-5, "0.001%"), (0.99999, "99.999%"), (0.0996, "10%"), (0.0312, "3.1%"), (0.4, "40%")],
 )
 def test_shares_are_not_rounded_away(share: float, words: str) -> None:
     assert percent(share) == words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from glassformer.data.wording import share_in_percent
 from glassformer.evaluation.record import Record
 
 Level = Literal["problem", "worth knowing", "good"]
@@ -176,9 +177,5 @@ class Diagnosis(Record):
 
 
 def percent(share: float) -> str:
-    """Write .0312 as 3.1%. A share that is not exactly 0 or 1 is never rounded to 0% or 100%."""
-    if 0 < share < 0.0005:
-        return "less than 0.1%"
-    if 0.9995 < share < 1:
-        return "more than 99.9%"
-    return f"{share:.1%}".replace(".0%", "%")
+    """Write .0312 as 3.1%, and .03 as 3% (see `share_in_percent`)."""
+    return share_in_percent(share).replace(".0%", "%")

@@ -122,9 +122,7 @@ def _shares(
     ranked = sorted(shares, key=lambda place: -place[1])
     most = ranked[0][1]
     if most <= line:
-        share = percent(most) if most else "none"
-        if share[0].isdigit():
-            share = f"at most {share}"
+        share = f"at most {percent(most)}" if most else "none"
         return Finding(check=check, level="good", found=f"{share} {found.format(place='any layer')}")
     others = [f"{name} {percent(other)}" for name, other in ranked[1:] if other > line]
     also = f"; also {listed(others, _NAMED)}" if others else ""

@@ -58,7 +58,7 @@ class DelimitedText(TextFormat):
     separator: str | None = None
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        refuse_other_text(lines.first, place.name)
+        _refuse_other_text(lines.first, place.name)
         whole, start = lines.whole, list(itertools.islice(lines.whole, _SNIFFED_LINES))
         whole = itertools.chain(start, whole)
         separator = self.separator or _sniffed(lines.first, start)
@@ -197,7 +197,7 @@ def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]
         on_note(f"{COUNTED}{', '.join(shifts)}{others}")
 
 
-def refuse_other_text(first: str, name: str) -> None:
+def _refuse_other_text(first: str, name: str) -> None:
     """Raise `UsageError` if the first line is that of a text which holds no columns."""
     for start, what in _OTHER_TEXTS.items():
         if re.match(start, first.lstrip(), re.IGNORECASE):
@@ -226,13 +226,14 @@ def _csv_rows(lines: Iterator[str], place: Place, delimiter: str, quoting: dict[
         try:
             row = Row(number, next(reader), line)
             between = len(row.cells) - 1
-            if len(own) > 1 and between and delimiter != "," and all(line.count(delimiter) == between for line in own):
+            several = len(own) > 1 and between and delimiter != "," and len(swallowed) < _SHOWN
+            if several and all(line.count(delimiter) == between for line in own):
                 swallowed.append(f"{number:,} (lines {line:,} to {reader.line_num:,})")
             yield row
         except StopIteration:
             if swallowed and place.on_note:
                 place.on_note(
-                    f"perhaps some rows are read as one, in row {listed(swallowed, _SHOWN)}: each line looks like a "
+                    f"perhaps some rows are read as one, such as in row {', '.join(swallowed)}: each line looks like a "
                     "row, and they stand between quotes. A quote that is part of a text is written twice, in a field "
                     "that is in double quotes"
                 )
