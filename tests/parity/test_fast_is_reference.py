@@ -3,11 +3,14 @@ from collections.abc import Callable, Iterator
 import jaxtyping
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from glassformer.layers import linear
 from glassformer.layers.attention import MultiHeadAttention, bfloat16_attention, fused_attention, plain_attention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import TokenEmbedding
+from glassformer.layers.linear import Linear, fastest_linear, linear_as_convolution
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
 from glassformer.layers.positions import NoPositions, Rotary
@@ -31,6 +34,44 @@ def assert_same_with_gradients(fast: Tensor, plain: Tensor, inputs: list[Tensor]
     for of_fast, of_plain in zip(gradients(fast, inputs), gradients(plain, inputs), strict=True):
         assert of_plain.abs().max() > 0
         assert_same(of_fast, of_plain)
+
+
+@dtypes
+@pytest.mark.parametrize("shape", [(12,), (1, 12), (16, 12), (3, 7, 12), (2, 2, 8, 12)], ids=str)
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+def test_linear_as_convolution(dtype: torch.dtype, shape: tuple[int, ...], bias: bool) -> None:
+    hidden = torch.randn(*shape, dtype=dtype, requires_grad=True)
+    weights = [torch.randn(5, 12, dtype=dtype, requires_grad=True), torch.randn(5, dtype=dtype, requires_grad=True)]
+    used = weights[: 1 + bias]
+
+    assert_same_with_gradients(linear_as_convolution(hidden, *used), F.linear(hidden, *used), [hidden, *used])
+    across = torch.randn(6, 12, 4, dtype=dtype).transpose(1, 2)[::2]  # not as it lies in memory
+    assert_same(linear_as_convolution(across, *used), F.linear(across, *used))
+
+
+def test_only_large_products_in_float32_are_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[torch.Size]()
+
+    def convolution(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        taken.append(hidden.shape)
+        return linear_as_convolution(hidden, weight, bias)
+
+    monkeypatch.setattr(linear, "linear_as_convolution", convolution)
+    monkeypatch.setattr(linear, "_mkl_lacks_avx512", lambda: True)
+    layer, hidden = Linear(128, 256), torch.randn(8, 16, 128)
+    assert_same(layer(hidden), F.linear(hidden, layer.weight, layer.bias))
+    assert taken == [hidden.shape]
+
+    layer(hidden[:7])
+    layer.double()(hidden.double())
+    layer.to(torch.bfloat16)(hidden.bfloat16())
+    with torch.autocast("cpu", torch.bfloat16):
+        layer.float()(hidden)
+    exported = torch.export.export(layer, (hidden,)).graph
+    monkeypatch.setattr(linear, "_mkl_lacks_avx512", lambda: False)
+    fastest_linear(hidden, layer.weight)
+    assert taken == [hidden.shape]
+    assert "linear" in str(exported)
 
 
 @dtypes

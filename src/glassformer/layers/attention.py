@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from glassformer.layers.cache import KeyValueCache
+from glassformer.layers.linear import Linear
 from glassformer.layers.slots import AttentionMask, Pattern, PositionLayer, Positions
 from glassformer.layers.taps import Tap
 
@@ -118,8 +119,8 @@ class MultiHeadAttention(nn.Module):
         self.n_heads = n_heads
         self.pattern, self.rotation, self.kernel = pattern, rotation, kernel
         self.dropout = dropout
-        self.in_projection = nn.Linear(d_model, 3 * d_model, bias=bias)  # query, key and value in one product
-        self.out_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.in_projection = Linear(d_model, 3 * d_model, bias=bias)  # query, key and value in one product
+        self.out_projection = Linear(d_model, d_model, bias=bias)
         self.tap_query, self.tap_key, self.tap_value = Tap(), Tap(), Tap()
         self.tap_scores, self.tap_weights, self.tap_heads, self.tap_output = Tap(), Tap(), Tap(), Tap()
 
@@ -130,9 +131,10 @@ class MultiHeadAttention(nn.Module):
     ]:
         """Project, split into heads, and rotate queries and keys by their positions."""
         batch, seq, _ = hidden.shape
-        projected = self.in_projection(hidden).view(batch, seq, 3, self.n_heads, -1)
-        query, key, value = projected.permute(2, 0, 3, 1, 4)  # 3 × (batch, heads, seq, head_dim)
-        return self.rotation(query, positions), self.rotation(key, positions), value
+        projected = self.in_projection(hidden).view(batch, seq, 3 * self.n_heads, -1).transpose(1, 2)
+        both, value = projected.split((2 * self.n_heads, self.n_heads), dim=1)  # (batch, …heads, seq, head_dim)
+        query, key = self.rotation(both, positions).chunk(2, dim=1)
+        return query, key, value
 
     def forward(
         self,

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
+from glassformer.layers.linear import Linear
 from glassformer.layers.slots import FeedForwardLayer
 from glassformer.layers.taps import Tap
 
@@ -16,7 +17,7 @@ class LinearFeedForward(FeedForwardLayer):
 
     def __init__(self, d_model: int, *, bias: bool = True) -> None:
         super().__init__()
-        self.out_projection = nn.Linear(d_model, d_model, bias=bias)
+        self.out_projection = Linear(d_model, d_model, bias=bias)
         self.tap_output = Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
@@ -29,8 +30,8 @@ class FeedForward(FeedForwardLayer):
     def __init__(self, d_model: int, d_ff: int, activation: Activation, *, bias: bool = False) -> None:
         super().__init__()
         self.activation = activation
-        self.in_projection = nn.Linear(d_model, d_ff, bias=bias)
-        self.out_projection = nn.Linear(d_ff, d_model, bias=bias)
+        self.in_projection = Linear(d_model, d_ff, bias=bias)
+        self.out_projection = Linear(d_ff, d_model, bias=bias)
         self.tap_activation, self.tap_output = Tap(), Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:
@@ -47,8 +48,8 @@ class GatedFeedForward(FeedForwardLayer):
     def __init__(self, d_model: int, d_ff: int, activation: Activation, *, bias: bool = False) -> None:
         super().__init__()
         self.activation = activation
-        self.in_projection = nn.Linear(d_model, 2 * d_ff, bias=bias)
-        self.out_projection = nn.Linear(d_ff, d_model, bias=bias)
+        self.in_projection = Linear(d_model, 2 * d_ff, bias=bias)
+        self.out_projection = Linear(d_ff, d_model, bias=bias)
         self.tap_activation, self.tap_product, self.tap_output = Tap(), Tap(), Tap()
 
     def forward(self, hidden: Float[Tensor, "batch seq d_model"]) -> Float[Tensor, "batch seq d_model"]:

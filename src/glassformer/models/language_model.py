@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from glassformer.layers.cache import KeyValueCache
+from glassformer.layers.linear import fastest_linear
 from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.layers.taps import Tap
 from glassformer.models.bricks import initialise
@@ -86,10 +87,10 @@ class LanguageModel(TokenPredictor):
         """Return the logits for hidden states of any positions."""
         table = self.trunk.embedding.get_parameter("weight")
         if not self.n_learned:
-            return self.tap_logits(F.linear(hidden, table))
+            return self.tap_logits(fastest_linear(hidden, table))
         # The size of a matrix product changes how it is rounded. An added word must not change any other logit, not
         # even its last bit. So sizes stay the same: one product for the old tokens, one for each block of new tokens.
         trained, learned = table[: -self.n_learned], table[-self.n_learned :]
         blocks = F.pad(learned, (0, 0, 0, -self.n_learned % _LEARNED_TOGETHER)).split(_LEARNED_TOGETHER)
-        logits = [F.linear(hidden, block) for block in (trained, *blocks)]
+        logits = [fastest_linear(hidden, block) for block in (trained, *blocks)]
         return self.tap_logits(torch.cat(logits, dim=-1)[..., : len(table)])

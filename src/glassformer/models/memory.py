@@ -117,9 +117,9 @@ class _NoValues(TorchFunctionMode):
 def keep_large_buffers() -> None:
     """Ask the C library not to hand large freed buffers back to the system.
 
-    Every training step frees and allocates the same large buffers. By default glibc returns each of them to the kernel,
-    which must then clear its pages again. That takes up to half of the processor time. Other C libraries are left as
-    they are.
+    Every training step, and every batch of answers, frees and allocates the same large buffers. By default glibc
+    returns each of them to the kernel, which must then clear its pages again. That takes up to half of the time of a
+    step. Other C libraries are left as they are.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -9,6 +9,7 @@ from typing import Any
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.store import TokenStore
+from glassformer.models.memory import keep_large_buffers
 from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
@@ -21,6 +22,7 @@ class Predictor(Answering[Given]):
     trained: TrainedModel
 
     def __init__(self, trained: TrainedModel, *, device: str = "cpu") -> None:
+        keep_large_buffers()
         self.trained = trained
         trained.model.to(device).eval()
         for reader in trained.readers.values():
