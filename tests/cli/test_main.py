@@ -102,6 +102,15 @@ def test_the_list_of_commands_has_whole_sentences(group: list[str]) -> None:
     assert "..." not in listed, listed
 
 
+def test_a_second_table_is_refused_with_how_several_are_read(tmp_path: Path) -> None:
+    tables = [write_csv(tmp_path / name, [("good film", "good")]) for name in ("one.csv", "two.csv")]
+    refused = glassformer("train", *tables, "--out", tmp_path / "model")
+    assert refused.code == 2
+    assert "two.csv); put tables that are read as one into a folder, and name it" in refused.err
+    alone = glassformer("train", tables[0], "two", "--out", tmp_path / "model")
+    assert "folder" not in alone.err
+
+
 MISSING = """
 import sys
 from glassformer.cli.main import main

@@ -9,7 +9,7 @@ from glassformer.data import arrays
 from glassformer.data import labels as labels_module
 from glassformer.data import table as table_module
 from glassformer.data.dates import with_dates
-from glassformer.data.labels import LabelSet, conflicting_rows, labels_of_blocks
+from glassformer.data.labels import LabelSet, conflicting_rows, labels_of_blocks, without_order
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import perhaps_repeated, read_table
 from glassformer.data.wording import label_name
@@ -32,6 +32,19 @@ def test_classes_are_ordered_by_size_or_code_point(labels: list[str], names: tup
     encoded = label_set.encode(table_of(labels))
     assert encoded.dtype == np.int64
     assert [names[number] for number in encoded] == labels
+
+
+def test_numbers_in_a_column_that_is_named_as_a_measure_are_said_to_be_learned_without_an_order() -> None:
+    stars = replace(table_of(["1", "5", "3"] * 2), label_column="Overall Rating")
+    assert "'Overall Rating' are learned as classes without an order; `task='ordered'`" in str(without_order(stars))
+    for other in (
+        replace(stars, label_column="topic"),
+        replace(stars, order=("1", "3", "5")),
+        replace(table_of(["1", "5"]), label_column="stars"),
+        replace(table_of(["good", "5", "3"]), label_column="stars"),
+        replace(table_of([["1"], ["2"], ["3"]]), label_column="stars"),
+    ):
+        assert without_order(other) is None
 
 
 def test_several_labels_are_encoded_as_ones_and_zeros() -> None:

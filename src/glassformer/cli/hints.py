@@ -1,6 +1,7 @@
 """Hints for common slips: an option of another program, a decimal comma, a model folder and a table swapped."""
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ _IN_OUR_WORDS = {
     "Input should be a valid integer, unable to parse string as an integer": "write a whole number, such as 3",
 }
 """What typer says of numbers."""
+_EXTRA = re.compile(r"unexpected extra argument\S* \((.+)\)")
 _TAKE_TEXTS = {"explain", "generate", "predict", "trace"}
 
 
@@ -26,9 +28,11 @@ def add_hint(error: Exception) -> None:
     elif getattr(error, "option_name", None) == "--next" and "requires" in getattr(error, "message", ""):
         error.message = "--next: give a number and a table, as in --next 50 more.csv"  # type: ignore[attr-defined]
     else:
-        said = getattr(error, "message", None)
+        said = str(getattr(error, "message", ""))
         if said in _IN_OUR_WORDS:
             error.message = _IN_OUR_WORDS[said]  # type: ignore[attr-defined]
+        elif (extra := _EXTRA.search(said)) and any(map(is_file, (extra[1], *extra[1].split()))):
+            error.message = f"{said}; put tables that are read as one into a folder, and name it"  # type: ignore[attr-defined]
 
 
 def _begins_a_text(error: Any) -> bool:

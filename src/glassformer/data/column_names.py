@@ -58,6 +58,11 @@ def may_name_label(name: str) -> bool:
     return _holds_word(name, (*(each for each in LABEL_NAMES if len(each) > 1), *MEASURE_NAMES))
 
 
+def may_name_degree(name: str) -> bool:
+    """Whether one of the words of a name is that of a measure: `stars`, `overall rating`."""
+    return _holds_word(name, MEASURE_NAMES)
+
+
 def may_be_known(name: str) -> bool:
     """Whether a name is, or holds, one of the names of texts and labels."""
     return folded(name) in KNOWN_NAMES or may_name_text(name) or may_name_label(name)

@@ -11,6 +11,7 @@ import polars as pl
 
 from glassformer.data.arrays import gathered
 from glassformer.data.column_kinds import is_near_unique, kind_of
+from glassformer.data.column_names import may_name_degree
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
 from glassformer.data.wording import counted, in_option, listed
@@ -19,6 +20,7 @@ from glassformer.errors import UsageError, brief_value, quoted
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
 LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 _MOST_SHOWN, _LONGEST_SHOWN = 10, 60
+_DEGREES = 3  # two classes have no other order
 _ROWS_AT_ONCE = 200_000
 _NOT_COPIED = re.compile(r"""['"`\\\x00-\x1f]""")  # a shell, or our own messages, read these in another way
 
@@ -122,6 +124,19 @@ class LabelSet:
             f"{table.place(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
             f"not seen in training{nor}. Known: {known}. {way_out}"
         )
+
+
+def without_order(table: Table) -> str | None:
+    """Return a message if the classes are degrees by their numbers and the name of their column, or None."""
+    if table.order is not None or table.multilabel or not may_name_degree(table.label_column or ""):
+        return None
+    names = table.frame["label"].drop_nulls().unique()
+    if len(names) < _DEGREES or any(_number(name) is None for name in names):
+        return None
+    return (
+        f"the values of {quoted(table.label_column)} are learned as classes without an order; `task='ordered'` learns "
+        "their order too, and `task='number'` a number"
+    )
 
 
 def label_counts(table: Table) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from glassformer.data.labels import label_counts, labels_of_blocks, unlike_labels
+from glassformer.data.labels import label_counts, labels_of_blocks, unlike_labels, without_order
 from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -67,7 +67,9 @@ def finish(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
 
 def doubts(table: Table) -> list[str]:
     """Say what is doubtful about the labels of a table."""
-    return [*filter(None, (unlike_labels(table), labels_of_blocks(table), table_spellings(table)))]
+    return [
+        *filter(None, (unlike_labels(table), without_order(table), labels_of_blocks(table), table_spellings(table)))
+    ]
 
 
 def from_memory(
