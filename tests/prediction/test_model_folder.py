@@ -210,6 +210,32 @@ def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: py
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), OSError(errno.EIO, "Input/output error")], ids=["stop", "error"]
+)
+@pytest.mark.parametrize("new", [False, True])
+def test_a_model_that_is_half_in_its_place_goes_and_the_old_one_comes_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, new: bool
+) -> None:
+    out = folder.with_name("new") if new else folder
+    before, files, replace = contents(folder), len(list(folder.iterdir())), Path.replace
+    for moves in range(files if new else 2 * files):
+        left = [moves]
+
+        def stopped(path: Path, target: Path, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == -1:
+                raise error
+            replace(path, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", stopped)
+            with pytest.raises((KeyboardInterrupt, GlassformerError)):
+                save_model(out, small_trained_model(seed=2), card="other")
+        assert contents(folder) == before
+        assert [*folder.parent.iterdir()] == [folder]
+
+
 def test_what_is_written_is_read_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(folder)
 
@@ -273,7 +299,7 @@ def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypat
     def killed(self: Path, target: Path) -> Path:
         nonlocal moved
         moved += 1
-        if moved == 4:
+        if moved >= 4:  # nothing can be put back either
             raise KeyboardInterrupt
         return replace(self, target)
 

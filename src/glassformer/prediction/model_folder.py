@@ -165,13 +165,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
         _write(aside, texts, trained)
         if taken := [name for name in _written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
-        # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
-        (folder / "config.json").unlink(missing_ok=True)
-        for name in (SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, *([REPORT_FILE] if replaced else [])):
-            (folder / name).unlink(missing_ok=True)  # the new model may not have them
-        shutil.rmtree(folder / READERS_FOLDER, ignore_errors=True)
-        for name in _written(aside):
-            (aside / name).replace(folder / name)
+        _put_in_place(aside, folder, {REPORT_FILE} if replaced else set())
     except (OSError, SafetensorError, GlassformerError) as error:
         shutil.rmtree(aside, ignore_errors=True)
         needed = sum(map(len, texts.values())) + sum(weight.nbytes for weight in trained.model.state_dict().values())
@@ -217,6 +211,29 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     if (kept := _read_beside(place, config).get("kept")) is not None:
         kept()
     read_tokenizer(place, config.vocab_size)
+
+
+def _put_in_place(aside: Path, folder: Path, more: set[str]) -> None:
+    """Move the new files to the folder, and those of the earlier model away, or none if that is stopped.
+
+    config.json goes first and comes last: without it, nobody reads a folder with files of two models.
+
+    Args:
+        more: files of the earlier model that the new one may not have.
+    """
+    new, before = _written(aside), aside / "before"
+    before.mkdir()
+    old = {*new, SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, READERS_FOLDER, *more} - {"config.json"}
+    moves = [(folder / name, before / name) for name in ("config.json", *sorted(old)) if (folder / name).exists()]
+    moves += [(aside / name, folder / name) for name in new]
+    try:
+        for place, target in moves:
+            place.replace(target)
+    except BaseException:
+        for place, target in reversed(moves):
+            if target.exists() and not place.exists():
+                target.replace(place)
+        raise
 
 
 def _written(place: Path) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from glassformer.data.checksums import sha256_of
-from glassformer.data.files import write_aside
+from glassformer.data.files import write_aside, writing_in
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.reader_files import files_of_readers
@@ -121,8 +121,12 @@ class Manifest:
                 )
 
     def add(self, line: Finished) -> None:
-        """Note that a shard is finished. Its answers already have their name."""
-        with (self.out / MANIFEST).open("ab") as file:
+        """Note that a shard is finished. Its answers already have their name.
+
+        Raises:
+            GlassformerError: the disk is full, or the folder gone.
+        """
+        with writing_in(self.out), (self.out / MANIFEST).open("ab") as file:
             file.write(line.model_dump_json().encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
