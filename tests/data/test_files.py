@@ -6,13 +6,20 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from glassformer.cli.writers import check_folder
 from glassformer.data.files import aside_of, folder_written_aside, written_aside
+from glassformer.data.locks import LOCK_FILE
+from glassformer.errors import UsageError
+from glassformer.experiments.search.search import check_out
+from glassformer.experiments.variants.comparison import prepare_folder
+from glassformer.words.new_words import check_new
 
 
 def permissions(path: Path) -> int:
@@ -82,6 +89,26 @@ def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(tmp
         file.write_text("whole")
         (folder / "b.txt").write_text("whole")
     assert set(tmp_path.iterdir()) == {running, elsewhere, tmp_path / "a.txt", tmp_path / "out"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_new,
+        prepare_folder,
+        partial(check_folder, ours="findings.json"),
+        partial(check_out, resume=False, overwrite=False),
+    ],
+    ids=["learn-word", "compare-variants", "doctor", "search"],
+)
+def test_what_a_killed_process_left_in_a_folder_does_not_fill_it(check: Callable[[Path], None], tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).touch()
+    aside_of(tmp_path / "model").mkdir()
+    check(tmp_path)
+    (tmp_path / "mine").touch()
+    if check != prepare_folder:  # it has made its folder
+        with pytest.raises(UsageError):
+            check(tmp_path)
 
 
 @pytest.mark.parametrize("moves", [1, 2])

@@ -118,6 +118,11 @@ def no_empty_folders(folder: Path) -> Iterator[None]:
                     place.rmdir()
 
 
+def is_empty(folder: Path) -> bool:
+    """Whether a folder holds no files, or only hidden ones, as a command that was killed may leave them."""
+    return all(path.name.startswith(".") for path in folder.iterdir())
+
+
 def as_path(given: Any) -> Path:
     """Return the path that a user names. Raises `UsageError` if no file or folder can have this name."""
     try:
