@@ -51,7 +51,10 @@ def test_it_answers_until_it_is_stopped(reviews: Trained, tmp_path: Path) -> Non
     assert (outcome.code, outcome.document, outcome.err) == (130, said, "stopped\n")
 
 
-def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_was_taken_is_finished_and_nothing_new_is_taken(
+    number: signal.Signals, reviews: Trained, tmp_path: Path
+) -> None:
     key = tmp_path / "key"
     key.write_text("open sesame and more".replace(" ", "-") + "\n")
     given = (str(reviews.folder), "--log-json", "--api-key-file", str(key))
@@ -65,7 +68,7 @@ def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, t
             client.sendall(head.encode() + BODY[:5])
             with pytest.raises(urllib.error.HTTPError, match="401"):  # it has read the first half by now
                 urllib.request.urlopen(f"{said['url']}model", timeout=60)
-            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(number)
             server.wait_until_it_says("finishing 1 request; Ctrl-C again stops at once\n")
             client.sendall(BODY[5:])
             answer = b"".join(iter(partial(client.recv, 65536), b""))
@@ -74,7 +77,7 @@ def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, t
         with pytest.raises(OSError, match="refused"):
             socket.create_connection((place.hostname, place.port), timeout=60)
         outcome = server.outcome()
-    assert (outcome.code, outcome.document) == (143, said)
+    assert (outcome.code, outcome.document) == (128 + number, said)
     refused, finishing, record, stopped = (line for line in outcome.err.splitlines() if not line.startswith("loading"))
     assert json.loads(refused)["status"] == 401
     assert finishing.startswith("finishing 1 request")

@@ -1,5 +1,6 @@
 """The right labels that people send, kept in a file of lines of JSON."""
 
+import errno
 import json
 import os
 from dataclasses import dataclass, field
@@ -98,10 +99,13 @@ class FeedbackFile:
                     size = os.fstat(file).st_size
                     if not _ends_whole(file, size):
                         line = b"\n" + line
-                    if os.write(file, line) < len(line):
-                        os.ftruncate(file, size)
-                        raise GlassformerError("the feedback was not kept: the disk is full")
-                    os.fsync(file)
+                    try:
+                        if os.write(file, line) < len(line):
+                            raise OSError(errno.ENOSPC, "the disk is full")
+                        os.fsync(file)
+                    except OSError:
+                        os.ftruncate(file, size)  # whoever sends it again would have it there twice
+                        raise
                 finally:
                     os.close(file)
             except OSError as error:

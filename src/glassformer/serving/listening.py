@@ -10,7 +10,8 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from glassformer.data.stopping import watched_signals
 from glassformer.errors import UsageError
 from glassformer.serving.protocol import BoundedProtocol
 
@@ -84,7 +86,7 @@ def allowed_hosts(address: Address) -> list[str]:
 
 
 def answer_requests(app: ASGIApp, address: Address, *, on_finishing: Callable[[int], None]) -> None:
-    """Answer requests until Ctrl-C or SIGTERM. Then no new ones are taken, and those that were taken are finished.
+    """Answer requests until Ctrl-C, SIGTERM or SIGHUP. Then no new ones are taken, and those under way are finished.
 
     Requests are not logged, as they hold texts.
 
@@ -136,6 +138,17 @@ class Server(uvicorn.Server):
         self._on_finishing = on_finishing
         self._freed = FreedMemory()
         self._idle: dict[Any, tuple[Any, float]] = {}  # connection → its last request, and when it was first seen idle
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Also SIGHUP, of a closed terminal. uvicorn leaves it out, and a request would take it for its own error."""
+
+        def record(number: int) -> bool:
+            self.handle_exit(number, None)
+            return False
+
+        with super().capture_signals(), watched_signals(record):
+            yield
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:  # about once a second
