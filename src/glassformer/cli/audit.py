@@ -54,12 +54,13 @@ def _show(found: Audit) -> None:
     show(f"{found.model}: {found.verdict}")
     show_findings(found.findings)
     show("")
-    print_table([("file", "to others", "found in it"), *map(_cells, found.files)], others=str.ljust)
+    head = "file", "to others", "personal data found", "what it is"
+    print_table([head, *map(_cells, found.files)], others=str.ljust)
 
 
-def _cells(file: FileAudit) -> tuple[str, str, str]:
+def _cells(file: FileAudit) -> tuple[str, str, str, str]:
     if file.found is None:
         inside = "not searched"
     else:
-        inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "nothing"
-    return file.name, "may go" if file.give_away else "stays", inside
+        inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "none"
+    return file.name, "may go" if file.give_away else "stays", inside, file.holds
