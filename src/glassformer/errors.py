@@ -23,7 +23,7 @@ _NO_MEMORY = re.compile(
     r"|ALLOC_FAILED|could not create a (?:memory|primitive(?! descriptor))|failed to map segment"
     r"|can't spawn worker thread"
 )
-_NO_THREAD = re.compile(r"can't start new thread|failed to spawn .*thread|thread pool has not been initialized")
+_NO_THREAD = re.compile(r"can't start new thread|failed to spawn .*thread|ThreadPoolBuildError")
 """Messages of Python, Polars and tokenizers."""
 _RUST = ("polars", "pyo3_runtime")  # the modules of its errors
 _BRIEF = reprlib.Repr()

@@ -271,6 +271,43 @@ def test_no_thread_can_be_started(error: BaseException | None, monkeypatch: pyte
         assert (outcome.code, outcome.err) == (0, "")
 
 
+@mended
+def test_a_table_that_no_thread_reads_is_not_called_damaged(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise pl.exceptions.ComputeError("could not spawn threads: ThreadPoolBuildError { kind: IOError(…) }")
+
+    monkeypatch.setattr("glassformer.data.rows._check_lengths", refused)
+    outcome = glassformer("train", reviews.table, "--out", tmp_path / "m")
+    answered(outcome, "no more threads can be started", code=1)
+
+
+UNWRITABLE = {
+    "labels": ("labels", "TABLE", "--out", "OUT/d.csv"),
+    "explain": ("explain", "MODEL", "a film", "--html", "OUT/w.html"),
+    "trace": ("trace", "MODEL", "a film", "--npz", "OUT/t.npz"),
+    "evaluate": ("evaluate", "MODEL", "TABLE", "--out", "OUT/e"),
+    "audit": ("audit", "MODEL", "--out", "OUT/a"),
+    "pairs": ("align", "pairs", "TABLE", "--chosen", "good", "--out", "OUT/p"),
+}
+
+
+@mended
+@pytest.mark.parametrize("command", UNWRITABLE)
+def test_a_folder_where_nothing_can_be_written_is_named_before_the_work(
+    command: str, reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path and access(path, mode))
+    named = {"MODEL": str(reviews.folder), "TABLE": str(reviews.table)}
+    words = [named.get(word, word.replace("OUT", str(tmp_path))) for word in UNWRITABLE[command]]
+    outcome = glassformer(*words)
+    answered(outcome, f"{words[-2]} {words[-1]}: nothing can be written there")
+    assert outcome.err.startswith("error: ")
+    assert not any(tmp_path.iterdir())
+
+
 # What commands write
 
 TEXTS = "text,label\na good film,very good\na bad film,good\n"

@@ -96,6 +96,7 @@ def main() -> None:
     try:
         _run()
     finally:
+        _leave_unwritten(sys.stdout)
         _leave_unwritten(sys.stderr)
 
 
@@ -205,7 +206,6 @@ def _fail(error: BaseException) -> NoReturn:
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough
         if not reader_gone:  # no space, no permission
             say_error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-        _leave_unwritten(sys.stdout)
         sys.exit(_READER_GONE if reader_gone else 1)
     missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
     if missing in _LEFT_OUT:
