@@ -31,6 +31,13 @@ def test_nothing_changes_when_writing_fails(tmp_path: Path) -> None:
     assert [file.read_text() for file in tmp_path.iterdir()] == ["before"]
 
 
+def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "a.txt"
+    with pytest.raises(FileNotFoundError) as caught, written_aside(path):
+        pass
+    assert caught.value.filename == str(path)
+
+
 def test_a_new_file_is_private_and_an_old_one_stays_as_it_was(tmp_path: Path) -> None:
     with written_aside(tmp_path / "new") as aside:
         assert permissions(aside) == 0o600  # before the first byte is written

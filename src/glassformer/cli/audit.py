@@ -34,8 +34,9 @@ def audit(
 
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
+    if out is not None or model.is_dir():  # else there is no model
+        check_folder(out or model)
     if out is not None:
-        check_folder(out)
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
         check_earlier(out, AUDIT_FILE, overwrite=overwrite)
     found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=announce)

@@ -65,11 +65,14 @@ def written_aside(path: Path) -> Iterator[Path]:
         yield aside
         aside.replace(path)
     except OSError as error:
-        if error.errno in _NO_ROOM and error.filename is None:  # of a write, which names no file
+        if error.filename == str(aside) or (
+            error.filename is None and error.errno in _NO_ROOM
+        ):  # a write names no file
             error.filename = str(path)
         raise
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # nothing can be removed where nothing can be written
+            aside.unlink(missing_ok=True)
 
 
 @contextmanager
