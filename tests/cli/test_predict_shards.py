@@ -278,17 +278,22 @@ def test_ctrl_c_loses_only_the_shard_in_work(reviews: Trained, tmp_path: Path, m
     assert answers(out)["id"].to_list() == list(range(30))
 
 
+@pytest.mark.parametrize(
+    ("owner", "name", "left"),
+    [(pl.LazyFrame, "sink_parquet", [MANIFEST]), (os, "fsync", [MANIFEST, "part-000.parquet"])],
+    ids=["answers", "manifest"],
+)
 def test_a_full_disk_ends_the_run_and_is_no_fault_of_a_shard(
-    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, left: list[str]
 ) -> None:
     shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    monkeypatch.setattr(owner, name, full)
     failed(predict(reviews, shards, out), "No space left on device", str(out))
-    assert [path.name for path in out.iterdir()] == [MANIFEST]
+    assert sorted(path.name for path in out.iterdir()) == left
 
 
 @pytest.mark.slow

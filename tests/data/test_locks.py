@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import platform
@@ -53,6 +54,16 @@ def test_what_a_killed_process_left_is_no_lock(tmp_path: Path) -> None:
     check_free(tmp_path)
     with only_writer(tmp_path):
         assert json.loads((tmp_path / LOCK_FILE).read_text())["pid"] == os.getpid()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_is_full_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(platform, "node", full)
+    with pytest.raises(UsageError, match="No space left"), only_writer(tmp_path / "out"):
+        pytest.fail("nothing can be written")
     assert not list(tmp_path.iterdir())
 
 

@@ -197,6 +197,13 @@ def test_metrics_may_be_absent(folder: Path) -> None:
     assert load_model(folder, CLASSIFIER).metrics == {}
 
 
+def evaluated(folder: Path) -> None:
+    """Put beside a model what other commands say about it."""
+    for name in ("audit.json", "evaluation/metrics.json", "snapshots/time-lapse.html"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("about this model")
+
+
 def disk_full(*_: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -208,6 +215,34 @@ def test_a_failure_in_writing_leaves_the_old_model(folder: Path, monkeypatch: py
     with pytest.raises(GlassformerError, match=r"could not be written: .*No space left.*takes .* MB.*Free at least"):
         save_model(folder, small_trained_model(seed=2), card="other")
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), OSError(errno.EIO, "Input/output error")], ids=["stop", "error"]
+)
+@pytest.mark.parametrize("new", [False, True])
+def test_a_model_that_is_half_in_its_place_goes_and_the_old_one_comes_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, new: bool
+) -> None:
+    out = folder.with_name("new") if new else folder
+    files, replace = len(list(folder.iterdir())), Path.replace
+    evaluated(folder)
+    before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+    for moves in range(files if new else 2 * files + 3):
+        left = [moves]
+
+        def stopped(path: Path, target: Path, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == -1:
+                raise error
+            replace(path, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", stopped)
+            with pytest.raises((KeyboardInterrupt, GlassformerError)):
+                save_model(out, small_trained_model(seed=2), card="other")
+        assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before
+        assert [*folder.parent.iterdir()] == [folder]
 
 
 def test_what_is_written_is_read_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,19 +304,25 @@ def test_figures_that_are_no_numbers_are_null(tmp_path: Path) -> None:
 
 def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replace, moved = Path.replace, 0
+    evaluated(folder)
 
     def killed(self: Path, target: Path) -> Path:
         nonlocal moved
         moved += 1
-        if moved == 4:
+        if moved > 7:  # nothing can be put back either
             raise KeyboardInterrupt
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
         save_model(folder, small_trained_model(seed=2), card="other")
-    with pytest.raises(GlassformerError, match=r"config\.json is missing"):
+    with pytest.raises(GlassformerError, match=r"config\.json.* is missing"):
         load_model(folder, CLASSIFIER)
+    monkeypatch.undo()
+    save_model(folder, small_trained_model(seed=2), card="other")
+    assert not {"audit.json", "snapshots", "evaluation/metrics.json"} & {
+        path.relative_to(folder).as_posix() for path in folder.rglob("*")
+    }
 
 
 def test_every_file_is_as_readable_as_the_others(tmp_path: Path) -> None:

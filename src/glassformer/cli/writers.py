@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from glassformer.cli.output import one_line, show, write_json, write_table
-from glassformer.data.files import check_link, written_aside
+from glassformer.data.files import check_link, is_empty, written_aside
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
@@ -65,7 +65,7 @@ def check_folder(out: Path, *, ours: str | None = None) -> None:
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; name a folder")
     _check_writable("--out", out, out)
-    if ours is not None and out.is_dir() and any(out.iterdir()) and not (out / ours).is_file():
+    if ours is not None and out.is_dir() and not is_empty(out) and not (out / ours).is_file():
         raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
 
 

@@ -22,6 +22,8 @@ LONGEST_NAME = 255  # bytes, on all common file systems
 _LONGEST_IN_ASIDE = 150  # the name of the machine, of 64 bytes at most, and a number follow
 ASIDE = ".writing-"
 """Stands in the names of hidden files and folders until they are written."""
+_BEFORE = ".replaced-"
+"""The same for a folder that is being replaced."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -64,12 +66,14 @@ def written_aside(path: Path) -> Iterator[Path]:
             aside.chmod(stat.S_IMODE(path.stat().st_mode))
         yield aside
         aside.replace(path)
-    except OSError as error:
-        if error.filename == str(aside) or (
-            error.filename is None and error.errno in _NO_ROOM
-        ):  # a write names no file
-            error.filename = str(path)
-        raise
+    except Exception as error:
+        number = None if isinstance(error, GlassformerError) else write_error(error)
+        named = getattr(error, "filename", None)
+        if number is None or named not in (None, str(aside)):
+            raise
+        # Neither a write that fails nor an exception of a library in Rust names the file. Others may be read meanwhile.
+        shown = str(path) if named or number in _NO_ROOM else None
+        raise OSError(number, os.strerror(number), shown) from error
     finally:
         with suppress(OSError):  # nothing can be removed where nothing can be written
             aside.unlink(missing_ok=True)
@@ -83,22 +87,25 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
     """
     path = path.resolve()
     remove_left(path)
-    aside, before = aside_of(path), path.with_name(f".{short_name(path)}.replaced-{os.getpid()}")
+    aside, before = aside_of(path), aside_of(path, _BEFORE)
     with no_empty_folders(path):
         try:
             aside.mkdir(parents=True)
             yield aside
             if path.exists():  # a folder with files in it cannot be replaced in one step
                 path.replace(before)
-            try:
-                aside.replace(path)
-            except BaseException:
-                if before.exists():
-                    before.replace(path)
-                raise
-            shutil.rmtree(before, ignore_errors=True)
+            aside.replace(path)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+            _remove_or_put_back(before, path)
+
+
+def _remove_or_put_back(before: Path, path: Path) -> None:
+    """Remove the folder that another one has replaced, or put it back if none has."""
+    if path.exists():
+        shutil.rmtree(before, ignore_errors=True)
+    elif before.exists():
+        before.replace(path)
 
 
 @contextmanager
@@ -112,6 +119,11 @@ def no_empty_folders(folder: Path) -> Iterator[None]:
             for place in missing:
                 if place.exists():
                     place.rmdir()
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether a folder holds no files, or only hidden ones, as a command that was killed may leave them."""
+    return all(path.name.startswith(".") for path in folder.iterdir())
 
 
 def as_path(given: Any) -> Path:
@@ -135,9 +147,9 @@ def check_link(path: Path) -> None:
         raise UsageError(f"{path} is a link that leads nowhere; remove it, or choose another name")
 
 
-def aside_of(path: Path) -> Path:
+def aside_of(path: Path, kind: str = ASIDE) -> Path:
     """Return the hidden place beside `path` where this process writes what will replace it."""
-    return path.with_name(f".{short_name(path)}{ASIDE}{platform.node()}-{os.getpid()}")
+    return path.with_name(f".{short_name(path)}{kind}{platform.node()}-{os.getpid()}")
 
 
 def short_name(path: Path) -> str:
@@ -153,12 +165,22 @@ def make_private(path: Path) -> None:
 
 
 def remove_left(path: Path) -> None:
-    """Remove what a process of this machine was writing in place of `path` when it was killed."""
-    start = f".{short_name(path)}{ASIDE}{platform.node()}-"
+    """Remove what a process of this machine was writing in place of `path` when it was killed.
+
+    A folder that it had moved away, and not yet replaced, is put back.
+    """
+    for left in _left(path, ASIDE):
+        shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+    for left in _left(path, _BEFORE):
+        _remove_or_put_back(left, path)
+
+
+def _left(path: Path, kind: str) -> Iterator[Path]:
+    start = f".{short_name(path)}{kind}{platform.node()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*"):
         number = left.name.removeprefix(start)
         if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            yield left
 
 
 def _is_running(process: int) -> bool:

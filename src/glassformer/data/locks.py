@@ -83,10 +83,16 @@ def _locked(folder: Path, instead: str) -> IO[str]:
         if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
             break
         file.close()  # the process that held the lock has just removed the file
-    file.truncate(0)
-    since = datetime.now().astimezone().isoformat(" ", "seconds")
-    file.write(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": since}))
-    file.flush()
+    try:
+        file.truncate(0)
+        since = datetime.now().astimezone().isoformat(" ", "seconds")
+        file.write(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": since}))
+        file.flush()
+    except BaseException:  # the disk is full
+        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            file.close()
+        raise
     return file
 
 

@@ -20,7 +20,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,6 +74,11 @@ from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import SEEN_FILE, Seen
 from glassformer.readers.reader import Reader
 
+_OF_EARLIER = (
+    REPORT_FILE, AUDIT_PAGE, AUDIT_FILE, SNAPSHOTS_FOLDER,
+    f"{EVALUATION_FOLDER}/{REPORT_FILE}", f"{EVALUATION_FOLDER}/{FIGURES_FILE}",
+)  # fmt: skip
+"""What a folder may hold about its model. Some of it shows texts."""
 Config = TypeVar("Config", bound=AnyFolderConfig)
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -161,17 +166,11 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
     aside = aside_of(folder / "model")
     try:
         remove_left(folder / "model")
-        aside.mkdir(parents=True)
+        aside.mkdir(mode=0o700, parents=True)  # it may hold texts
         _write(aside, texts, trained)
         if taken := [name for name in _written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
-        # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
-        (folder / "config.json").unlink(missing_ok=True)
-        for name in (SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, *([REPORT_FILE] if replaced else [])):
-            (folder / name).unlink(missing_ok=True)  # the new model may not have them
-        shutil.rmtree(folder / READERS_FOLDER, ignore_errors=True)
-        for name in _written(aside):
-            (aside / name).replace(folder / name)
+        _put_in_place(aside, folder, _OF_EARLIER if replaced else ())
     except (OSError, SafetensorError, GlassformerError) as error:
         shutil.rmtree(aside, ignore_errors=True)
         needed = sum(map(len, texts.values())) + sum(weight.nbytes for weight in trained.model.state_dict().values())
@@ -182,10 +181,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
             with suppress(OSError):  # it is not empty, because it holds the model, or it was not created
                 folder.rmdir()
     if replaced:
-        _forget_evaluation(folder)
-        shutil.rmtree(folder / SNAPSHOTS_FOLDER, ignore_errors=True)  # they show texts of the model before
-        for name in (AUDIT_PAGE, AUDIT_FILE):
-            (folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # it holds other files, or does not exist
+            (folder / EVALUATION_FOLDER).rmdir()
 
 
 def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) -> None:
@@ -219,6 +216,32 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     read_tokenizer(place, config.vocab_size)
 
 
+def _put_in_place(aside: Path, folder: Path, more: Sequence[str]) -> None:
+    """Move the new files to the folder, and those of the earlier model away, or none if that is stopped.
+
+    config.json goes before the other files of a model and comes last: without it, nobody reads a folder with files of
+    two models.
+
+    Args:
+        more: files and folders about the earlier model. They go first, so that a kill leaves none beside another model.
+    """
+    new, before = _written(aside), aside / "before"
+    (before / EVALUATION_FOLDER).mkdir(parents=True)
+    old = dict.fromkeys(
+        (*more, "config.json", *new, SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, READERS_FOLDER)
+    )
+    moves = [(folder / name, before / name) for name in old if (folder / name).exists()]
+    moves += [(aside / name, folder / name) for name in new]
+    try:
+        for place, target in moves:
+            place.replace(target)
+    except BaseException:
+        for place, target in reversed(moves):
+            if target.exists() and not place.exists():
+                target.replace(place)
+        raise
+
+
 def _written(place: Path) -> list[str]:
     """Return the names of the files, `config.json` last."""
     return sorted((path.name for path in place.iterdir()), key=lambda name: name == "config.json")
@@ -231,13 +254,6 @@ def _finite(figures: Any) -> Any:
     if isinstance(figures, list | tuple):
         return [_finite(value) for value in figures]
     return None if isinstance(figures, float) and not math.isfinite(figures) else figures
-
-
-def _forget_evaluation(folder: Path) -> None:
-    for name in (REPORT_FILE, FIGURES_FILE):
-        (folder / EVALUATION_FOLDER / name).unlink(missing_ok=True)
-    with suppress(OSError):  # it holds other files, or does not exist
-        (folder / EVALUATION_FOLDER).rmdir()
 
 
 def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Module]:

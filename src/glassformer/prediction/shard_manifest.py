@@ -13,7 +13,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from glassformer.data.checksums import sha256_of
-from glassformer.data.files import write_aside
+from glassformer.data.files import is_empty, write_aside, writing_in
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.reader_files import files_of_readers
@@ -101,7 +101,7 @@ class Manifest:
                 return cls(out, {name: line for name, line in finished.items() if line.has_answers(out)})
             for line in finished.values():
                 (out / line.answers).unlink(missing_ok=True)
-        elif any(not other.name.startswith(".") for other in out.iterdir()):
+        elif not is_empty(out):
             raise UsageError(f"{out} is a folder with other files in it; choose an `out=` that is new or empty")
         write_aside(path, made_by.model_dump_json() + "\n")
         return cls(out, {})
@@ -121,8 +121,12 @@ class Manifest:
                 )
 
     def add(self, line: Finished) -> None:
-        """Note that a shard is finished. Its answers already have their name."""
-        with (self.out / MANIFEST).open("ab") as file:
+        """Note that a shard is finished. Its answers already have their name.
+
+        Raises:
+            GlassformerError: the disk is full, or the folder gone.
+        """
+        with writing_in(self.out), (self.out / MANIFEST).open("ab") as file:
             file.write(line.model_dump_json().encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Generic
 
-from glassformer.data.files import check_link
-from glassformer.data.locks import LOCK_FILE, only_writer
+from glassformer.data.files import check_link, is_empty
+from glassformer.data.locks import only_writer
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import NewWord
@@ -135,7 +135,7 @@ def check_new(out: Path) -> None:
         UsageError: `out` is a file, a link that leads nowhere, or a folder that is not empty.
     """
     check_link(out)
-    if out.exists() and (not out.is_dir() or any(path.name != LOCK_FILE for path in out.iterdir())):
+    if out.exists() and (not out.is_dir() or not is_empty(out)):
         raise UsageError(f"{out} exists already and is never overwritten; choose another `out=`")
 
 

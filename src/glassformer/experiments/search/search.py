@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.arrays import Array
-from glassformer.data.files import write_aside
-from glassformer.data.locks import LOCK_FILE
+from glassformer.data.files import is_empty, write_aside
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -145,7 +144,7 @@ def check_out(out: Path, *, resume: bool, overwrite: bool) -> None:
         raise UsageError(f"{out} holds an unfinished search; `resume=True` continues it, `overwrite=True` replaces it")
     if resume and not unfinished:
         raise UsageError(f"{out} holds no unfinished search; leave out `resume=True`")
-    if not unfinished and out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir()):
+    if not unfinished and out.is_dir() and not is_empty(out):
         raise UsageError(f"{out} is a folder with other files in it; choose an `out=` that is new or empty")
 
 

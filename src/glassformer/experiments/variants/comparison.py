@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import JsonValue
 
-from glassformer.data.files import write_aside
-from glassformer.data.locks import LOCK_FILE
+from glassformer.data.files import is_empty, write_aside
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -123,7 +122,7 @@ def prepare_folder(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; `out=` must be a folder")
-    if out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir()) and not (out / RUNS_FOLDER).is_dir():
+    if out.is_dir() and not is_empty(out) and not (out / RUNS_FOLDER).is_dir():
         raise UsageError(f"{out} is a folder with other files in it; choose a new or empty folder for `out=`")
     (out / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
 
