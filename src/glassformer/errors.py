@@ -23,6 +23,8 @@ _NO_MEMORY = re.compile(
     r"|ALLOC_FAILED|could not create a (?:memory|primitive(?! descriptor))|failed to map segment"
     r"|can't spawn worker thread"
 )
+_NO_THREAD = re.compile(r"can't start new thread|failed to spawn .*thread|ThreadPoolBuildError")
+"""Messages of Python, Polars and tokenizers."""
 _RUST = ("polars", "pyo3_runtime")  # the modules of its errors
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST
@@ -59,8 +61,17 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether Python, torch (on any device) or another library ran out of memory."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or _says(error, _NO_MEMORY)
+
+
+def is_out_of_threads(error: BaseException) -> bool:
+    """Whether Python or another library could not start a thread."""
+    return _says(error, _NO_THREAD)
+
+
+def _says(error: BaseException, words: re.Pattern[str]) -> bool:
     of_library = isinstance(error, OSError | RuntimeError | ImportError) or type(error).__module__.startswith(_RUST)
-    return isinstance(error, MemoryError) or (of_library and _NO_MEMORY.search(str(error)) is not None)
+    return of_library and words.search(str(error)) is not None
 
 
 def brief_value(value: object) -> str:

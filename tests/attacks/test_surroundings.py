@@ -9,10 +9,12 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassformer.data.files import ASIDE
@@ -62,6 +64,14 @@ def test_variables_of_python(name: str) -> None:
     """The name in the message has letters that some of these encodings lack."""
     outcome = python("verify", NAME, variables=OF_PYTHON[name])
     answered(outcome, "there is no folder gr")
+
+
+@mended
+def test_the_list_of_commands_without_docstrings() -> None:
+    outcome = python("--help", variables={"PYTHONOPTIMIZE": "2"})
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "predict" in outcome.out
+    assert "None" not in outcome.out
 
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0"}
@@ -231,6 +241,71 @@ def test_too_little_memory_to_load(megabytes: int) -> None:
 def test_few_open_files(files: int) -> None:
     outcome = python("verify", NAME, before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files,) * 2))
     answered(outcome, f"there is no folder {NAME}")
+
+
+@mended
+@pytest.mark.parametrize(
+    "error",
+    [
+        None,  # the command itself starts no thread
+        RuntimeError("can't start new thread"),
+        pl.exceptions.PanicException("failed to spawn polars-ooc cleaner thread: Os { code: 11, kind: WouldBlock }"),
+        pl.exceptions.PanicException("The global thread pool has not been initialized.: ThreadPoolBuildError { … }"),
+    ],
+    ids=["none", "python", "polars", "tokenizers"],
+)
+def test_no_thread_can_be_started(error: BaseException | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def shown(*_: object, **__: object) -> None:
+        if error:
+            raise error
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr("glassformer.cli.recipes.show", shown)
+    outcome = glassformer("recipes", "default")
+    if error:
+        answered(outcome, "no more threads can be started", "ulimit -u", code=1)
+    else:
+        assert (outcome.code, outcome.err) == (0, "")
+
+
+@mended
+def test_a_table_that_no_thread_reads_is_not_called_damaged(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise pl.exceptions.ComputeError("could not spawn threads: ThreadPoolBuildError { kind: IOError(…) }")
+
+    monkeypatch.setattr("glassformer.data.rows._check_lengths", refused)
+    outcome = glassformer("train", reviews.table, "--out", tmp_path / "m")
+    answered(outcome, "no more threads can be started", code=1)
+
+
+UNWRITABLE = {
+    "labels": ("labels", "TABLE", "--out", "OUT/d.csv"),
+    "explain": ("explain", "MODEL", "a film", "--html", "OUT/w.html"),
+    "trace": ("trace", "MODEL", "a film", "--npz", "OUT/t.npz"),
+    "evaluate": ("evaluate", "MODEL", "TABLE", "--out", "OUT/e"),
+    "audit": ("audit", "MODEL", "--out", "OUT/a"),
+    "pairs": ("align", "pairs", "TABLE", "--chosen", "good", "--out", "OUT/p"),
+}
+
+
+@mended
+@pytest.mark.parametrize("command", UNWRITABLE)
+def test_a_folder_where_nothing_can_be_written_is_named_before_the_work(
+    command: str, reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path and access(path, mode))
+    named = {"MODEL": str(reviews.folder), "TABLE": str(reviews.table)}
+    words = [named.get(word, word.replace("OUT", str(tmp_path))) for word in UNWRITABLE[command]]
+    outcome = glassformer(*words)
+    answered(outcome, f"{words[-2]} {words[-1]}: nothing can be written there")
+    assert outcome.err.startswith("error: ")
+    assert not any(tmp_path.iterdir())
 
 
 # What commands write

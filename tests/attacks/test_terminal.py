@@ -201,3 +201,16 @@ def test_a_reader_that_has_seen_enough(arguments: str) -> None:
 def test_a_full_disk_is_one_sentence(arguments: str) -> None:
     done = shell(f"$G {arguments} > /dev/full")
     assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("unheard", ["2> >(true)", "2>/dev/full", ">/dev/full 2>&1"])
+@pytest.mark.parametrize(("arguments", "code"), [("course 1 --out OUT", 0), ("predict", 2)])
+def test_messages_that_nobody_hears_change_no_exit_code(
+    arguments: str, code: int, unheard: str, tmp_path: Path
+) -> None:
+    words = arguments.replace("OUT", str(tmp_path / "lesson.py"))
+    done = shell(f"unset PYTHONUNBUFFERED; $G {words} {unheard}")
+    lost = code == 0 and unheard.startswith(">")
+    assert (done.returncode, done.stderr) == (1 if lost else code, "")
+    assert (tmp_path / "lesson.py").exists() == (code == 0)

@@ -62,11 +62,14 @@ def test_words_are_painted_only_in_a_terminal(
     assert capsys.readouterr().out == "good\ufffd[2J film"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
     output.show_painted(pieces)
     assert capsys.readouterr().out == "\x1b[1;97;44mgood\ufffd[2J\x1b[0m film"
-    monkeypatch.setenv("NO_COLOR", "1")
-    output.show_painted(pieces)
-    assert "\x1b" not in capsys.readouterr().out
+    for variable, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as patched:
+            patched.setenv(variable, value)
+            output.show_painted(pieces)
+        assert "\x1b" not in capsys.readouterr().out, variable
 
 
 @pytest.mark.parametrize(

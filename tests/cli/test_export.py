@@ -36,7 +36,7 @@ def test_a_model_is_exported(attending: Trained, tmp_path: Path) -> None:
 def test_an_onnx_folder_answers_and_explains(reviews: Trained, tmp_path: Path) -> None:
     out = tmp_path / "onnx"
     said = glassformer("export", reviews.folder, "--format", "onnx", "--out", out)
-    assert "The transformer does not take part in the answers, so the export does not hold it." in said.err
+    assert "The transformer does not take part in the answers, so the export holds no ONNX file." in said.err
     assert f'next: glassformer predict {out} "a text"' in said.err
     assert "ONNX Runtime" not in (out / "README.md").read_text()  # nothing is left to run with it
     answered = glassformer("predict", out, "good film", "--json").document

@@ -43,6 +43,13 @@ def test_nothing_changes_when_writing_fails(tmp_path: Path) -> None:
     assert [file.read_text() for file in tmp_path.iterdir()] == ["before"]
 
 
+def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "a.txt"
+    with pytest.raises(FileNotFoundError) as caught, written_aside(path):
+        pass
+    assert caught.value.filename == str(path)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("write", [pl.DataFrame.write_parquet, pl.DataFrame.write_csv, pl.DataFrame.write_ndjson])
 def test_a_full_disk_is_an_error_of_the_system_whichever_library_meets_it(

@@ -1,6 +1,6 @@
 import pytest
 
-from glassformer.data.wording import decimals, percent, share_in_percent, short
+from glassformer.data.wording import decimals, in_markdown, percent, share_in_percent, short
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,15 @@ def test_only_no_row_is_0_percent_and_only_all_are_100(share: float, digits: int
 )  # fmt: skip
 def test_a_number_of_the_users_unit_keeps_its_digits_before_the_point(value: float, written: str) -> None:
     assert short(value) == written
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("not_good (2-3)", "not_good (2-3)"),
+        ("<img src=x>", r"\<img src=x\>"),
+        ("[a](b)\n# `c`", r"\[a\](b) # \`c\`"),
+    ],
+)
+def test_a_text_of_others_is_no_markdown(label: str, shown: str) -> None:
+    assert in_markdown(label) == shown

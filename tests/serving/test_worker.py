@@ -109,7 +109,9 @@ def test_each_request_is_answered_once_in_order_exactly_as_alone(
         assert jobs == sorted(jobs)
         assert set(jobs) >= {number for number in kept if plan[number][0] == "job"}
         for index in range(2):
-            order = [number for number in done if number in kept and plan[number][:2] == ("ask", index)]
+            asking = [number for number in kept if plan[number][:2] == ("ask", index)]
+            whole = {number for number in asking if size(tasks[number][1]) <= LIMITS.batch_characters}
+            order = [number for number in done if number in whole]
             assert order == sorted(order), "requests to the same model are answered in their order"
 
     run(play())
@@ -118,10 +120,14 @@ def test_each_request_is_answered_once_in_order_exactly_as_alone(
         assert set(whole.values()) <= {1}, "no text is answered twice"
         for texts in fake.asked:
             requests = {text.rpartition("#")[2] for text in texts}
-            assert len(requests) == 1 or sum(len(text) + 32 for text in texts) <= LIMITS.batch_characters
+            assert len(requests) == 1 or size(texts) <= LIMITS.batch_characters
     assert sum(len(answers) for batch in batches for answers in batch.answers) == sum(
         len(texts) for fake in models for texts in fake.asked if not any(map(is_bad, texts))
     )
+
+
+def size(texts: Sequence[str]) -> int:
+    return sum(len(text) + 32 for text in texts)
 
 
 def is_bad(text: str) -> bool:
@@ -144,6 +150,28 @@ def test_what_waits_is_answered_together_and_nothing_waits_for_others() -> None:
 
     run(play())
     assert model.asked == [["alone"], [f"{number}" for number in range(20)]]
+
+
+@pytest.mark.parametrize("depends_on_batch", [False, True])
+def test_a_small_request_passes_between_the_parts_of_a_large_one(*, depends_on_batch: bool) -> None:
+    model = FakeModel(depends_on_batch=depends_on_batch)
+    texts = [f"{number:03}" + "a" * 65 for number in range(10)]  # one more makes a batch too large: 2 x 100 > 160
+
+    async def play() -> None:
+        worker = Worker(LIMITS)
+        large = asyncio.create_task(worker.answer(model, texts))
+        await settled()
+        small = asyncio.create_task(worker.answer(model, ["small"]))
+        await settled()
+        model.turns.release(2)
+        assert await small == [{"text": "small", "model": ""}]
+        assert large.done() == depends_on_batch
+        model.turns.release(10)
+        assert [each["text"] for each in await large] == texts
+        worker.stop()
+
+    run(play())
+    assert model.asked[:2] == [texts if depends_on_batch else texts[:1], ["small"]]
 
 
 def test_work_is_done_in_order_and_one_piece_at_a_time() -> None:

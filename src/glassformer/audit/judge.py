@@ -15,6 +15,7 @@ from glassformer.doctor.findings import Finding, Level
 from glassformer.errors import quoted
 from glassformer.evaluation.verdict import share
 from glassformer.exporting.web import PAGE_FILE
+from glassformer.prediction.folder_names import AUDIT_FILE
 from glassformer.readers.counting.reader import NGRAMS_FILE
 
 _PLURALS = {
@@ -229,7 +230,7 @@ def _names(traced: Sequence[Traced]) -> Finding:
         level="worth knowing",
         found=f"{_readable(names)}, in the vocabulary or the n-grams ({', '.join(names.examples)}; "
         f"{row_list(list(names.readable_rows))}): words that begin in upper case, so places and firms too. {_ALONE}",
-        advice=_MASK,
+        advice=f"{_MASK}; {AUDIT_FILE} names all rows",
     )
 
 

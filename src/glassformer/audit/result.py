@@ -35,7 +35,7 @@ class Traced(Record):
         rows: some rows of the training table that hold one.
         readable: how many values can be read whole in the vocabulary or the n-grams.
         in_ngrams: how many of these the n-grams spell.
-        readable_rows: some rows with a readable value.
+        readable_rows: the rows with a readable value.
         confirmable: how many values anyone can confirm who guesses them, by the hashes of seen words. None without
             hashes.
     """

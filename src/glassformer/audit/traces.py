@@ -17,7 +17,7 @@ from glassformer.readers.counting.ngrams import LONGEST_RUN, words_of
 from glassformer.readers.counting.reader import NGRAMS_FILE, CountingReader
 from glassformer.readers.counting.unlike import HashArray, pair_hashes
 
-_ROWS, _EXAMPLES = 5, 3
+_SOME, _EXAMPLES = 5, 3
 
 
 def trace(rows: pl.DataFrame, model: TrainedModel) -> tuple[Traced, ...]:
@@ -44,17 +44,17 @@ def _traced(kind: str, values: Mapping[str, list[int]], told: _Told) -> Traced:
     return Traced(
         kind=kind,
         values=len(values),
-        rows=_some_rows(values, list(values)),
+        rows=_rows_with(values, list(values))[:_SOME],
         readable=len(readable),
         in_ngrams=sum(map(told.is_in_ngrams, values)),
-        readable_rows=_some_rows(values, readable),
+        readable_rows=_rows_with(values, readable),
         examples=tuple(map(masked_name if kind == NAME else masked, shown[:_EXAMPLES])),
         confirmable=None if told.seen is None else sum(map(told.is_confirmable, values)),
     )
 
 
-def _some_rows(values: Mapping[str, list[int]], chosen: list[str]) -> tuple[int, ...]:
-    return tuple(sorted({row for value in chosen for row in values[value]})[:_ROWS])
+def _rows_with(values: Mapping[str, list[int]], chosen: list[str]) -> tuple[int, ...]:
+    return tuple(sorted({row for value in chosen for row in values[value]}))
 
 
 def word_runs(reader: CountingReader) -> frozenset[str]:

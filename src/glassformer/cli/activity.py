@@ -46,12 +46,14 @@ class Activity:
         self.doing(what)
         self._stopped.clear()
         self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        with suppress(RuntimeError):  # no more threads can be started; the command does without this one
+            self._thread.start()
         try:
             yield
         finally:
             self._stopped.set()
-            self._thread.join()
+            if self._thread.is_alive():
+                self._thread.join()
             self._erase()
 
     def doing(self, what: str) -> None:

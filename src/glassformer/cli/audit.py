@@ -34,8 +34,9 @@ def audit(
 
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
+    if out is not None or model.is_dir():  # else there is no model
+        check_folder(out or model)
     if out is not None:
-        check_folder(out)
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
         check_earlier(out, AUDIT_FILE, overwrite=overwrite)
     found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=announce)
@@ -54,12 +55,13 @@ def _show(found: Audit) -> None:
     show(f"{found.model}: {found.verdict}")
     show_findings(found.findings)
     show("")
-    print_table([("file", "to others", "found in it"), *map(_cells, found.files)], others=str.ljust)
+    head = "file", "to others", "personal data found", "what it is"
+    print_table([head, *map(_cells, found.files)], others=str.ljust)
 
 
-def _cells(file: FileAudit) -> tuple[str, str, str]:
+def _cells(file: FileAudit) -> tuple[str, str, str, str]:
     if file.found is None:
         inside = "not searched"
     else:
-        inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "nothing"
-    return file.name, "may go" if file.give_away else "stays", inside
+        inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "none"
+    return file.name, "may go" if file.give_away else "stays", inside, file.holds

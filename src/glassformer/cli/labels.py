@@ -268,7 +268,7 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
     from glassformer.labels.findings import DOUBTFUL, OF_LABELS, WHYS
     from glassformer.labels.learning_curve import fewest_rows
 
-    show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
+    show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}. Row 1 is the first row of data.")
     show(f"Each row was answered by a model that had not seen it or near copies. {truth.agreement_in_words(check)}")
     if check.knows_nothing:
         show(

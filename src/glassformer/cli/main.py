@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -21,7 +21,7 @@ from glassformer.cli.output import doing, insist, one_line, open_streams, say_er
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
 from glassformer.data.stopping import watched_signals
-from glassformer.errors import GlassformerError, UsageError, hide_secrets, is_out_of_memory, quoted
+from glassformer.errors import GlassformerError, UsageError, hide_secrets, is_out_of_memory, is_out_of_threads, quoted
 
 _COMMANDS = (
     "desk", "doctor", "labels", "train", "evaluate", "compare", "compare_variants", "search", "predict", "explain",
@@ -40,7 +40,8 @@ class _Sentences(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for command in self.commands.values():
-            command.short_help = str(command.help).partition(".")[0] + "."
+            if command.help:  # `python -OO` drops docstrings
+                command.short_help = command.help.partition(".")[0] + "."
         super().format_commands(ctx, formatter)
 
 
@@ -92,6 +93,14 @@ def _check_installed(command: str) -> None:
 
 def main() -> None:
     """Run a command. Exit with 0 (done), 1 (failed) or 2 (misuse), without a traceback for a user's mistake."""
+    try:
+        _run()
+    finally:
+        _leave_unwritten(sys.stdout)
+        _leave_unwritten(sys.stderr)
+
+
+def _run() -> None:
     # Waiting threads that spin slow down every other program on the machine, above all a second run.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     open_streams()
@@ -190,19 +199,28 @@ def _fail(error: BaseException) -> NoReturn:
     if is_out_of_memory(error):
         say_error("out of memory; close other programs, or use a smaller model, shorter texts or fewer texts")
         sys.exit(1)
+    if is_out_of_threads(error):
+        say_error("no more threads can be started; close other programs, or raise the limit on processes (ulimit -u)")
+        sys.exit(1)
     if isinstance(error, OSError):
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough
         if not reader_gone:  # no space, no permission
             say_error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-        # Do not try again to write the rest at exit.
-        with suppress(OSError):  # it is no file
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
     missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
     if missing in _LEFT_OUT:
         say_error(_missing(missing))
         sys.exit(2)
     raise error
+
+
+def _leave_unwritten(stream: TextIO) -> None:
+    """Do not try again at exit to write what cannot be written: Python would end with an exit code of its own."""
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError):  # it is no file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _missing(package: str) -> str:

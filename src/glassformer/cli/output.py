@@ -107,8 +107,8 @@ PAINTS = {
 
 
 def show_painted(pieces: Iterable[Piece]) -> None:
-    """Write pieces of a text to standard output, in colours if it is a terminal and NO_COLOR is not set."""
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    """Write pieces of a text to standard output, in colours if it is a terminal that has them, without NO_COLOR."""
+    coloured = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
     with ACTIVITY.aside():
         for text, paint in pieces:
             code, shown = PAINTS[paint], without_control(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ def check_new(flag: str, path: Path | None, *, overwrite: bool) -> None:
         raise UsageError(f"{flag} {path} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"{flag} {path}: there is no folder {path.parent}")
+    _check_writable(flag, path, path.parent)
     if path.exists() and not overwrite:
         raise UsageError(f"{path} is already there; choose another {flag}, or --overwrite to replace it")
 
@@ -62,8 +64,16 @@ def check_folder(out: Path, *, ours: str | None = None) -> None:
     check_link(out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; name a folder")
+    _check_writable("--out", out, out)
     if ours is not None and out.is_dir() and not is_empty(out) and not (out / ours).is_file():
         raise UsageError(f"{out} is a folder with other files in it; choose an --out that is new or empty")
+
+
+def _check_writable(flag: str, path: Path, folder: Path) -> None:
+    """Raise `UsageError` if nothing can be written in a folder, or it cannot be made: it is said before the work."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not os.access(there, os.W_OK):
+        raise UsageError(f"{flag} {path}: nothing can be written there; name another folder")
 
 
 def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:

@@ -68,12 +68,15 @@ def written_aside(path: Path) -> Iterator[Path]:
         aside.replace(path)
     except Exception as error:
         number = None if isinstance(error, GlassformerError) else write_error(error)
-        if number is None or getattr(error, "filename", None) is not None:
+        named = getattr(error, "filename", None)
+        if number is None or named not in (None, str(aside)):
             raise
         # Neither a write that fails nor an exception of a library in Rust names the file. Others may be read meanwhile.
-        raise OSError(number, os.strerror(number), str(path) if number in _NO_ROOM else None) from error
+        shown = str(path) if named or number in _NO_ROOM else None
+        raise OSError(number, os.strerror(number), shown) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # nothing can be removed where nothing can be written
+            aside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from glassformer.data.column_names import may_name_text
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.input_columns import check_inputs, learn_inputs
 from glassformer.data.inputs import Inputs, plain_value
@@ -109,7 +110,7 @@ def _column_of(given: Any, column: str | None, reads: str) -> Any:
     if len(names) > 1:
         if column in names:
             return given[column]
-        alone = f"frame[{names[0]!r}]"
+        alone = f"frame[{next(filter(may_name_text, names), names[0])!r}]"
         raise InputError(f"the frame has the columns {brief_value(names)}; {reads}. Or give one column: {alone}")
     if isinstance(given, list | tuple) and given and isinstance(given[0], Mapping):
         if column is None:

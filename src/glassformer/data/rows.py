@@ -29,7 +29,7 @@ from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
 from glassformer.data.lines import LONGEST_VALUE, STANDARD_INPUT, OnNote
 from glassformer.data.parts import PartError, file_of, listing_of, split_part
-from glassformer.errors import UsageError, is_out_of_memory, name_as, quoted
+from glassformer.errors import UsageError, is_out_of_memory, is_out_of_threads, name_as, quoted
 
 DAMAGE = (
     *(*compressions.DAMAGE, zipfile.BadZipFile, RuntimeError, NotImplementedError),
@@ -203,7 +203,7 @@ def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFram
             rows += batch.height
             yield batch
     except DAMAGE as error:
-        if is_out_of_memory(error):
+        if is_out_of_memory(error) or is_out_of_threads(error):
             raise
         raise UsageError(f"{name} cannot be read, it may be damaged: {error}") from error
     if not rows:

@@ -119,3 +119,8 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 10 and seconds % 1 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def in_markdown(text: str) -> str:
+    """Return a text of others as Markdown that shows it as it is, on one line."""
+    return re.sub(r"[\\`*\[\]<>|&~$]", r"\\\g<0>", " ".join(text.split()))

@@ -240,10 +240,10 @@ def frame(x: Axis, y: Axis) -> str:
         at = y_at(tick, y)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
         parts.append(f'<text class="end" x="{LEFT - 6}" y="{at + 4:.1f}">{y.show(tick)}</text>')
-    parts += [
-        f'<text class="middle" x="{x_at(tick, x):.1f}" y="{HEIGHT - BOTTOM + 16}">{x.show(tick)}</text>'
-        for tick in x.ticks
-    ]
+    for tick in x.ticks:
+        shown = x.show(tick)
+        at = min(x_at(tick, x), WIDTH - _CHARACTER * len(shown) / 2)
+        parts.append(f'<text class="middle" x="{at:.1f}" y="{HEIGHT - BOTTOM + 16}">{shown}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text class="middle" x="{middle}" y="{HEIGHT - 6}">{escape(x.label)}</text>')
     upright = f'transform="translate(11 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)"'

@@ -227,7 +227,7 @@ def largest_difference(model: nn.Module, path: Path, vocab_size: int, n_classes:
 
 def _notes(trained: FolderConfig, config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
     if config.transformer_is_silent:
-        return ["The transformer does not take part in the answers, so the export does not hold it."]
+        return ["The transformer does not take part in the answers, so the export holds no ONNX file."]
     notes = [f"The scores of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
         notes = [trained.target.part("exporting").said(checked)]

@@ -57,8 +57,9 @@ def linear_as_convolution(
 
 @cache
 def _mkl_lacks_avx512() -> bool:
-    """Whether this is a processor of AMD with AVX-512."""
-    if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch.backends.mkldnn.is_available():
+    """Whether torch has both libraries, and this is a processor of AMD with AVX-512."""
+    both = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
+    if not both or torch.backends.cpu.get_cpu_capability() != "AVX512":
         return False
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8") as file:

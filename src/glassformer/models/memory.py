@@ -114,8 +114,8 @@ class _NoValues(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def keep_large_buffers() -> None:
-    """Ask the C library not to hand large freed buffers back to the system.
+def keep_large_buffers(largest: int = 2**30) -> None:
+    """Ask the C library not to hand freed buffers of up to `largest` bytes back to the system.
 
     Every training step, and every batch of answers, frees and allocates the same large buffers. By default glibc
     returns each of them to the kernel, which must then clear its pages again. That takes up to half of the time of a
@@ -125,5 +125,5 @@ def keep_large_buffers() -> None:
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, 2**30)
-        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+        mallopt(_M_MMAP_THRESHOLD, largest)
+        mallopt(_M_TRIM_THRESHOLD, 2 * largest - 1)

@@ -15,6 +15,8 @@ from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_m
 from glassformer.prediction.nearest import NearestSearch
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, array_logits_of, logits_of, score
 
+_BUFFERS = 2**25  # bytes: enough for a batch, and what a server was sent is still returned
+
 
 class Predictor(Answering[Given]):
     """Answers texts with a trained model. Scores are computed in float32."""
@@ -22,7 +24,7 @@ class Predictor(Answering[Given]):
     trained: TrainedModel
 
     def __init__(self, trained: TrainedModel, *, device: str = "cpu") -> None:
-        keep_large_buffers()
+        keep_large_buffers(_BUFFERS)
         self.trained = trained
         trained.model.to(device).eval()
         for reader in trained.readers.values():

@@ -38,8 +38,8 @@ class Limits:
         waiting: requests that wait for the models at the same time.
         waiting_of_client: those of a client that ask for more than answers, such as explanations.
         wait_seconds: how long a request waits at most before its turn comes.
-        batch_characters: of the texts of several requests that are answered together. A larger request is answered
-            alone.
+        batch_characters: of the texts that are answered together. A larger request is answered in parts, between
+            which others are answered.
     """
 
     body_bytes: int = 2_000_000

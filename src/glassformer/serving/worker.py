@@ -92,9 +92,10 @@ class Worker:
     may take seconds. In between it replaces the embeddings inside a model to compute gradients, so nothing else may ask
     the model then.
 
-    Requests for answers of the same model that wait at the same time are answered together, as a model reads many short
-    texts faster than one after the other. No request waits for others to come. Each gets the answers that it would get
-    alone: if the model fails at some of them, they are answered one by one, and only those that fail alone have failed.
+    Requests for answers of the same model that wait at the same time are answered together, as a model reads many
+    short texts faster than one after the other. No request waits for others to come. A large one is answered in parts.
+    Each gets the answers that it would get alone: if the model fails at some of them, they are answered one by one,
+    and only those that fail alone have failed.
 
     Args:
         on_batch: called after each batch, in the event loop.
@@ -152,10 +153,27 @@ class Worker:
         return await self._done(_Piece(work=work, client=client), patience=self._limits.wait_seconds)
 
     async def answer(self, model: Answering, texts: Sequence[str]) -> Answered:
-        """Answer texts, together with those of other requests. Raises what `do` raises."""
+        """Answer texts, together with those of other requests, which pass between the parts of a large one.
+
+        Raises what `do` raises.
+        """
         self.refuse_if_full()
-        asked = _Piece(work=partial(model.answers, texts), model=model, texts=texts)
-        return await self._done(asked, patience=self._limits.wait_seconds)
+        answers = Answered()
+        for part in self._parts(model, texts):
+            asked = _Piece(work=partial(model.answers, part), model=model, texts=part)
+            answers += await self._done(asked, patience=self._limits.wait_seconds)
+        return answers
+
+    def _parts(self, model: Answering, texts: Sequence[str]) -> list[list[str]]:
+        """Cut what is too large for a batch. What depends on its batch stays whole."""
+        parts, room = list[list[str]]([[]]), self._limits.batch_characters
+        for text in texts:
+            room -= len(text) + _CHARACTERS_OF_ANY_TEXT
+            if room < 0 and parts[-1] and not model.depends_on_batch:
+                parts.append([])
+                room = self._limits.batch_characters - len(text) - _CHARACTERS_OF_ANY_TEXT
+            parts[-1].append(text)
+        return parts
 
     async def go_on(self, work: Callable[[], Result], *, client: str | None = None) -> Result:
         """Do the next piece of something that has begun. It waits for its turn and is not refused."""

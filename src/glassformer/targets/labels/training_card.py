@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from glassformer.data.wording import counted, share_in_percent
+from glassformer.data.wording import counted, in_markdown, share_in_percent
 from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
@@ -19,7 +19,7 @@ DOUBTED = "a label that the model doubts"
 def answers(trained: TrainedModel) -> str:
     """Say how a text is answered."""
     kind = "any number of the labels" if trained.config.target.multilabel else "one of the labels"
-    return f"{kind}: {', '.join(str(label) for label in labels_of(trained.config.target).labels)}."
+    return f"{kind}: {', '.join(in_markdown(str(label)) for label in labels_of(trained.config.target).labels)}."
 
 
 _AS_PART = {
