@@ -5,6 +5,7 @@ dependencies with their hashes (CycloneDX).
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -71,6 +72,10 @@ def write_sbom() -> None:
     out = DIST / "glassformer.cdx.json"
     command = [cyclonedx, "requirements", "--pyproject", ROOT / "pyproject.toml", "--output-reproducible"]
     subprocess.run([*command, "--output-file", out, "-"], input=locked, check=True, text=True)
+    bom = json.loads(out.read_text(encoding="utf-8"))
+    (wheel,) = DIST.glob("glassformer-*.whl")
+    bom["metadata"]["component"]["version"] = wheel.name.split("-")[1]  # pyproject.toml leaves it to hatch
+    out.write_text(json.dumps(bom, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -52,14 +52,14 @@ def tweets_archive(path: Path) -> None:
         archive.writestr("testdata.manual.2009.06.14.csv", MANUAL)
 
 
-def publish(monkeypatch: pytest.MonkeyPatch, name: str, path: Path, algorithm: str = "sha256") -> None:
-    checksum = f"{algorithm}:{hashlib.new(algorithm, path.read_bytes()).hexdigest()}"
+def publish(monkeypatch: pytest.MonkeyPatch, name: str, path: Path) -> None:
+    checksum = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
     monkeypatch.setitem(KNOWN, name, replace(KNOWN[name], source_url=path.as_uri(), checksum=checksum))
 
 
 def test_imdb_is_laid_out_in_the_order_of_its_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     imdb_archive(tmp_path / "a.tar.gz")
-    publish(monkeypatch, "imdb", tmp_path / "a.tar.gz", "md5")
+    publish(monkeypatch, "imdb", tmp_path / "a.tar.gz")
     folder = download("imdb", tmp_path / "data", progress=silent)
     assert folder == tmp_path / "data" / "imdb"
     assert sorted(path.name for path in folder.iterdir()) == ["test.parquet", "train.parquet", "unsup.parquet"]

@@ -14,7 +14,7 @@ from glassformer.serving.api import create_app
 from tests.serving.samples import served
 
 MARKER = "marker7316"
-REQUESTS = 400
+REQUESTS = 500
 LOGGED: list[dict[str, Any]] = []
 _ODD: tuple[Any, ...] = (
     None, True, -1, 1e308, 10**400, "", "\ud800", f"{MARKER}\udfff", "\0", "a" * 1_000,

@@ -44,7 +44,7 @@ class KnownDataset:
     source_url: str | None = None
     """Where `data get` downloads it. None if it is generated, or must be fetched by hand (see `by_hand`)."""
     checksum: str | None = None
-    """The checksum of the download, "md5:…" or "sha256:…". None if the rows themselves are checked."""
+    """The checksum of the download, "sha256:…". None if the rows themselves are checked."""
     by_hand: str | None = None
     """How to get it, if only the user may download it."""
     unpack: Callable[[Path, Path], None] | None = None
