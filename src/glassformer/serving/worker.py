@@ -55,6 +55,7 @@ class _Piece:
 
     Attributes:
         model, texts: what `work` asks, if it can be answered together with others.
+        is_part: whether it is a part of a large request for answers.
         client: who sent the request.
         done: its result, or why there is none.
     """
@@ -62,8 +63,14 @@ class _Piece:
     work: Callable[[], Any]
     model: Answering | None = None
     texts: Sequence[str] = ()
+    is_part: bool = False
     client: str | None = None
     done: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it goes before all else, together with others."""
+        return self.model is not None and not self.is_part
 
     @property
     def characters(self) -> int:
@@ -87,15 +94,14 @@ class _Outcome(NamedTuple):
 class Worker:
     """Does work in the order of the requests, in one thread.
 
-    Requests for answers go before all else, as an explanation takes as long as a thousand answers. So that the others
-    come to an end too, every fifth turn is theirs. An explanation that has begun lets answers pass in its pauses, as it
-    may take seconds. In between it replaces the embeddings inside a model to compute gradients, so nothing else may ask
-    the model then.
+    Small requests for answers go before all else, as an explanation takes as long as a thousand answers, and so does a
+    large request, of which each part waits for its turn. So that these come to an end too, every fifth turn is theirs.
+    An explanation that has begun lets answers pass in its pauses, as it may take seconds. In between it replaces the
+    embeddings inside a model to compute gradients, so nothing else may ask the model then.
 
-    Requests for answers of the same model that wait at the same time are answered together, as a model reads many
-    short texts faster than one after the other. No request waits for others to come. A large one is answered in parts.
-    Each gets the answers that it would get alone: if the model fails at some of them, they are answered one by one,
-    and only those that fail alone have failed.
+    Small requests to the same model that wait at the same time are answered together, as a model reads many short
+    texts faster than one after the other. No request waits for others to come. Each gets the answers that it would get
+    alone: if the model fails at some of them, they are answered one by one, and only those that fail alone have failed.
 
     Args:
         on_batch: called after each batch, in the event loop.
@@ -129,7 +135,7 @@ class Worker:
     def seconds_to_wait(self, *, long: bool) -> float:
         """How long what comes first will take, by what was measured so far."""
         queue = tuple(self._queue)  # at once: the thread may take from it
-        answers = sum(piece.model is not None for piece in queue)
+        answers = sum(piece.is_small for piece in queue)
         others = len(queue) - answers if long else 0
         if long and self._under_way_is_long:
             others += self._under_way
@@ -157,10 +163,10 @@ class Worker:
 
         Raises what `do` raises.
         """
-        self.refuse_if_full()
-        answers = Answered()
-        for part in self._parts(model, texts):
-            asked = _Piece(work=partial(model.answers, part), model=model, texts=part)
+        answers, parts = Answered(), self._parts(model, texts)
+        self.refuse_if_full(long=len(parts) > 1)
+        for part in parts:
+            asked = _Piece(work=partial(model.answers, part), model=model, texts=part, is_part=len(parts) > 1)
             answers += await self._done(asked, patience=self._limits.wait_seconds)
         return answers
 
@@ -203,7 +209,7 @@ class Worker:
     def _give_up(self, piece: _Piece) -> None:
         if self._taken(piece):
             why = f"the request has waited for {counted(self._limits.wait_seconds, 'second')}"
-            piece.done.set_exception(_refused(503, why, self.seconds_to_wait(long=piece.model is None)))
+            piece.done.set_exception(_refused(503, why, self.seconds_to_wait(long=not piece.is_small)))
 
     async def _work(self) -> None:
         """Do all that waits."""
@@ -217,19 +223,19 @@ class Worker:
         """Take the piece whose turn it is, and with it those behind it that are answered together with it."""
         turn_of_answers = self._answers_in_a_row < _ANSWERS_IN_A_ROW
         with self._taking:
-            first = self._first(answer=turn_of_answers) or self._queue[0]
-            self._answers_in_a_row = 0 if first.model is None else self._answers_in_a_row + 1
+            first = self._first(small=turn_of_answers) or self._queue[0]
+            self._answers_in_a_row = self._answers_in_a_row + 1 if first.is_small else 0
             return self._with_others(first)
 
-    def _first(self, *, answer: bool) -> _Piece | None:
-        return next((piece for piece in self._queue if (piece.model is not None) == answer), None)
+    def _first(self, *, small: bool) -> _Piece | None:
+        return next((piece for piece in self._queue if piece.is_small == small), None)
 
     def _with_others(self, first: _Piece) -> list[_Piece]:
         self._queue.remove(first)
         taken, room = [first], self._limits.batch_characters - first.characters
-        together = first.model is not None and not first.model.depends_on_batch
+        together = first.is_small and first.model is not None and not first.model.depends_on_batch
         for piece in list(self._queue) if together else []:
-            if piece.model is not first.model:
+            if piece.model is not first.model or piece.is_part:
                 continue
             room -= piece.characters
             if room < 0:
@@ -239,7 +245,7 @@ class Worker:
         return taken
 
     async def _do(self, pieces: list[_Piece]) -> None:
-        self._under_way, self._under_way_is_long = len(pieces), pieces[0].model is None
+        self._under_way, self._under_way_is_long = len(pieces), not pieces[0].is_small
         loop, begun = asyncio.get_running_loop(), time.perf_counter()
         try:
             outcomes = await loop.run_in_executor(self._thread, self._outcomes, pieces, loop)
@@ -256,7 +262,7 @@ class Worker:
 
     def _let_answers_pass(self, loop: asyncio.AbstractEventLoop) -> None:
         with self._taking:
-            first = self._first(answer=True)
+            first = self._first(small=True)
             pieces = [] if first is None else self._with_others(first)
         if pieces:
             begun = time.perf_counter()
@@ -266,7 +272,7 @@ class Worker:
 
     def _settle(self, pieces: list[_Piece], outcomes: list[_Outcome], seconds: float) -> None:
         """Give each piece its outcome, in the event loop."""
-        if pieces[0].model is None:
+        if not pieces[0].is_small:
             self._long_seconds += _MEMORY * (seconds - self._long_seconds)
         else:
             self._seconds += _MEMORY * (seconds / len(pieces) - self._seconds)
