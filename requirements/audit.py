@@ -1,4 +1,4 @@
-"""Known holes in the locked packages, by pip-audit: printed, and with `--strict` an error. Skipped without a network.
+"""Known holes in the locked packages, by pip-audit. With `--strict` a hole is an error, and so is to have no network.
 
 `make lint` prints them: a hole that became known today says nothing about the change at hand. `make release` is strict.
 """
