@@ -174,6 +174,27 @@ def test_a_small_request_passes_between_the_parts_of_a_large_one(*, depends_on_b
     assert model.asked[:2] == [texts if depends_on_batch else texts[:1], ["small"]]
 
 
+def test_a_small_request_goes_before_the_parts_of_large_ones_that_wait() -> None:
+    model = FakeModel()
+    texts = [[f"{name}{number}" + "a" * 65 for number in range(3)] for name in "xyz"]
+
+    async def play() -> None:
+        worker = Worker(LIMITS)
+        large = []
+        for each in texts:
+            large.append(asyncio.create_task(worker.answer(model, each)))
+            await settled()
+        small = asyncio.create_task(worker.answer(model, ["small"]))
+        await settled()
+        model.turns.release(20)
+        await small
+        assert [[answer["text"] for answer in await each] for each in large] == texts
+        worker.stop()
+
+    run(play())
+    assert model.asked[:2] == [texts[0][:1], ["small"]]
+
+
 def test_work_is_done_in_order_and_one_piece_at_a_time() -> None:
     log: list[str] = []
 
