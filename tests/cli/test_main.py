@@ -106,7 +106,7 @@ def test_a_second_table_is_refused_with_how_several_are_read(tmp_path: Path) -> 
     tables = [write_csv(tmp_path / name, [("good film", "good")]) for name in ("one.csv", "two.csv")]
     refused = glassformer("train", *tables, "--out", tmp_path / "model")
     assert refused.code == 2
-    assert "two.csv); put tables that are read as one into a folder, and name it" in refused.err
+    assert "two.csv); to read several tables as one, put them into a folder and name that" in refused.err
     alone = glassformer("train", tables[0], "two", "--out", tmp_path / "model")
     assert "folder" not in alone.err
 

@@ -201,6 +201,7 @@ def test_settings_that_do_not_exist() -> None:
             BINARY,
             r"the frame has the columns \['a', 'b'\]; name the column of the texts, as in `text='review'`",
         ),
+        (pl.DataFrame({"date": TEXTS, "remark": TEXTS}), BINARY, r"Or give one column: frame\['remark'\]"),
         (dict.fromkeys(TEXTS), BINARY, "not a dict"),
         (set(TEXTS), BINARY, "not a set"),
         (7, BINARY, "give a list of texts, not 7"),

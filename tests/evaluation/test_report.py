@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassformer.evaluation.charts import Dot, axis, interval_chart, tick_text
+from glassformer.evaluation.charts import WIDTH, Dot, axis, frame, interval_chart, tick_text
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.record import Estimate
@@ -311,3 +311,9 @@ def test_a_name_of_four_settings_is_not_cut() -> None:
     assert f">{name}</text>" in interval_chart(
         "t", "x", [Dot(name=name, estimate=Estimate(value=0.5, low=0.4, high=0.6), style="first")]
     )
+
+
+def test_the_last_number_below_a_chart_is_whole() -> None:
+    drawn = frame(axis("rows", [0, 150_000], whole=True), axis("accuracy", [0, 1]))
+    place = float(re.findall(r'x="([0-9.]+)" y="[0-9.]+">150000<', drawn)[0])
+    assert place + len("150000") * 3 <= WIDTH  # letters are six wide, and the number stands in the middle

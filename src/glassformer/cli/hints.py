@@ -32,7 +32,7 @@ def add_hint(error: Exception) -> None:
         if said in _IN_OUR_WORDS:
             error.message = _IN_OUR_WORDS[said]  # type: ignore[attr-defined]
         elif (extra := _EXTRA.search(said)) and any(map(is_file, (extra[1], *extra[1].split()))):
-            error.message = f"{said}; put tables that are read as one into a folder, and name it"  # type: ignore[attr-defined]
+            error.message = f"{said}; to read several tables as one, put them into a folder and name that"  # type: ignore[attr-defined]
 
 
 def _begins_a_text(error: Any) -> bool:

@@ -74,7 +74,7 @@ class _Piece:
 
     @property
     def characters(self) -> int:
-        return sum(len(text) + _CHARACTERS_OF_ANY_TEXT for text in self.texts)
+        return _characters(self.texts)
 
     def outcome(self) -> _Outcome:
         """Do it."""
@@ -84,6 +84,10 @@ class _Piece:
             return _Outcome(None, error)
         except BaseException as error:  # a panic in Rust, say; without an outcome, all would wait
             return _Outcome(None, RuntimeError(type(error).__name__))
+
+
+def _characters(texts: Sequence[str]) -> int:
+    return sum(len(text) + _CHARACTERS_OF_ANY_TEXT for text in texts)
 
 
 class _Outcome(NamedTuple):
@@ -174,11 +178,12 @@ class Worker:
         """Cut what is too large for a batch. What depends on its batch stays whole."""
         parts, room = list[list[str]]([[]]), self._limits.batch_characters
         for text in texts:
-            room -= len(text) + _CHARACTERS_OF_ANY_TEXT
-            if room < 0 and parts[-1] and not model.depends_on_batch:
+            size = _characters([text])
+            if size > room and parts[-1] and not model.depends_on_batch:
                 parts.append([])
-                room = self._limits.batch_characters - len(text) - _CHARACTERS_OF_ANY_TEXT
+                room = self._limits.batch_characters
             parts[-1].append(text)
+            room -= size
         return parts
 
     async def go_on(self, work: Callable[[], Result], *, client: str | None = None) -> Result:
