@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, CHROMIUM
-from tests.browser.serving import complaints
+from tests.browser.serving import complaints, opened
 
 HURRY = """for (const name of ["setTimeout", "setInterval"]) {
   const slowly = window[name];
@@ -70,7 +70,7 @@ def page(tab: Page, url: str) -> Iterator[Page]:
     tab.set_viewport_size(WIDE)
     tab.mouse.move(0, 0)
     said = complaints(tab)
-    tab.goto(url)
+    opened(tab, url)
     yield tab
     tab.unroute_all()  # first, or a complaint would leave its routes to the next test
     assert said == []

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from starlette.types import ASGIApp
 
 from glassformer.serving.api import create_app
@@ -43,10 +43,16 @@ def served_page(browser: Browser, models: Mapping[str, ServedModel], **options: 
     with running(models, **options) as url:
         page = browser.new_page()
         said = complaints(page)
-        page.goto(url)
+        opened(page, url)
         yield page
         assert said == []
         page.close()
+
+
+def opened(page: Page, url: str) -> None:
+    """Open a page, and wait until it has asked the server what it shows."""
+    page.goto(url)
+    expect(page.get_by_text("Loading …", exact=True)).to_have_count(0)
 
 
 def complaints(page: Page) -> list[str]:
