@@ -5,7 +5,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, CHROMIUM
 from tests.browser.serving import complaints, opened
@@ -29,6 +29,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     (folder / "blank.html").write_text("<!doctype html><title>blank</title>")
     server = HTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
+    expect.set_options(timeout=60_000)  # a busy machine may train for longer than the usual 5 seconds
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         first = browser.new_page()

@@ -217,7 +217,7 @@ def test_a_dead_server_is_said_and_the_page_goes_on_when_it_is_back(browser: Bro
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
     assert page.locator("#text").input_value() == f"{TEXT} again"
     with running(served(), port=urlsplit(url).port or 0):
-        expect(page.get_by_role("alert")).to_be_hidden(timeout=15_000)
+        expect(page.get_by_role("alert")).to_be_hidden()
         expect(page.locator(".words")).to_have_text(f"{TEXT} again")
     page.close()
 

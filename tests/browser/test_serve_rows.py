@@ -125,7 +125,7 @@ def test_what_turns_the_answer_can_be_tried(page: Page) -> None:
     typed(page)
     page.get_by_role("button", name="What would turn the answer?").click()
     turned = page.locator(".turning b")
-    expect(turned).to_be_visible(timeout=20_000)
+    expect(turned).to_be_visible()
     label = turned.inner_text()
     page.get_by_role("button", name="Try it").click()
     expect(page.locator(".label")).to_contain_text(label)

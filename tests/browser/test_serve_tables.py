@@ -81,7 +81,7 @@ def test_a_dropped_table_is_answered_measured_and_can_be_kept(page: Page, review
     assert len(rows) == 230
     assert all(row["prediction"] == row["label"] for row in rows)
     page.get_by_role("button", name="Compare with TF-IDF").click()
-    expect(ours.locator("tbody th").first).to_have_text("TF-IDF + logistic regression", timeout=60_000)
+    expect(ours.locator("tbody th").first).to_have_text("TF-IDF + logistic regression")
     expect(page.get_by_role("button", name="Compare with TF-IDF")).to_have_count(0)
 
 

@@ -93,7 +93,7 @@ def opened(browser: Browser, path: Path, named: str = "reviews", **settings: Any
     context = browser.new_context(offline=True, **settings)
     page = context.new_page()
     said, asked = open_quietly(page, path)
-    expect(page.locator("#names")).to_have_text(named, timeout=60_000)
+    expect(page.locator("#names")).to_have_text(named)
     yield page
     assert page.locator("#alert").is_hidden()
     assert said == []
@@ -329,7 +329,7 @@ def test_the_policy_stops_every_request(browser: Browser, small: Path) -> None:
     context = browser.new_context()
     page = context.new_page()
     page.goto(small.as_uri())
-    expect(page.locator("#names")).to_have_text("reviews", timeout=60_000)
+    expect(page.locator("#names")).to_have_text("reviews")
     tries = "fetch('https://example.com').then(() => 'sent', (error) => error.name)"
     assert page.evaluate(tries) == "TypeError"
     assert page.workers[0].evaluate(tries) == "TypeError"
@@ -360,7 +360,7 @@ def test_a_static_server_is_asked_once(browser: Browser, both: Path) -> None:
     page.on("request", lambda request: asked.append(request.url))
     with static_server(both.parent) as url:
         page.goto(url)
-        expect(page.locator("#names")).to_have_text("reviews", timeout=60_000)
+        expect(page.locator("#names")).to_have_text("reviews")
     context.set_offline(True)
     typed(page)
     assert [seen for seen in asked if not seen.startswith("blob:")] == [url]
@@ -380,8 +380,8 @@ def test_what_a_text_or_a_name_holds_is_never_html(browser: Browser, tmp_path: P
 def test_a_text_that_is_too_long_to_explain_is_still_answered(browser: Browser, small: Path) -> None:
     with opened(browser, small) as page:
         page.locator("#text").fill("the plot is thin " * 4_000)
-        expect(page.locator(".label")).to_be_visible(timeout=20_000)
-        expect(page.locator(".trust")).to_contain_text("too long to read it again", timeout=20_000)
+        expect(page.locator(".label")).to_be_visible()
+        expect(page.locator(".trust")).to_contain_text("too long to read it again")
 
 
 def test_the_page_fits_and_can_be_read(browser: Browser, small: Path) -> None:
