@@ -49,6 +49,7 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --quiet --offline .github
 	$(BIN)/python requirements/audit.py
 
 # Types are checked while the tests run: mypy takes one process for half a minute.
