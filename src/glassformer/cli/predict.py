@@ -68,8 +68,8 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file for the answers to --file. Its extension sets the format: .csv, .tsv (tabs) or .jsonl, "
-            "each also with .gz. Default: CSV on standard output. For a folder of shards: the folder for the answers."
+            help="The file for the answers to --file. Its extension sets the format: .xlsx, or .csv, .tsv (tabs) "
+            "or .jsonl, also with .gz. Default: CSV on standard output. For a folder of shards: a folder for answers."
         ),
     ] = None,
     overwrite: Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from glassformer.cli.output import one_line, show, write_json, write_table
 from glassformer.data.files import check_link, is_empty, written_aside
+from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
@@ -28,10 +29,12 @@ LONGEST_SHOWN = 200
 
 def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
     """Raise `UsageError` if a table cannot be written to this path, or if a file there must not be replaced."""
-    from glassformer.prediction.answer_files import SEPARATORS, kind_of
+    from glassformer.prediction.answer_files import SEPARATORS, WORKBOOK, kind_of
 
-    if kind_of(out) not in SEPARATORS:
-        raise UsageError(f"--out {out}: write answers as {', '.join(SEPARATORS)}, each also with .gz")
+    if out.suffix == WORKBOOK and not is_installed("xlsxwriter"):
+        raise UsageError(f"--out {out}: workbooks need an extra: {pip_install('excel')}; or write answers as .csv")
+    if out.suffix != WORKBOOK and kind_of(out) not in SEPARATORS:
+        raise UsageError(f"--out {out}: write answers as {WORKBOOK}, or {', '.join(SEPARATORS)}, these also with .gz")
     if table is not None and out.is_file() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
     check_new("--out", out, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""Read the texts of a table, and write its rows with their answers to a file: CSV, TSV, JSON lines or Parquet."""
+"""Read the texts of a table, and write its rows with their answers to a file: CSV, TSV, JSON lines, XLSX, Parquet."""
 
 import gzip
 import json
@@ -22,6 +22,7 @@ TextsOf = Callable[[pl.DataFrame], list[str]]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}
 """The extensions of text files, and what separates their columns. None: JSON lines."""
+WORKBOOK = ".xlsx"
 
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # spreadsheets of East Asian languages also read full-width signs
 _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
@@ -93,6 +94,12 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     """
     if kind_of(name) == ".parquet":
         yield from _parquet_answers(path, table)
+        return
+    if name.suffix == WORKBOOK:
+        from glassformer.prediction.workbook_file import new_workbook  # of an extra
+
+        with new_workbook(path) as sheet:
+            yield csv_answers(sheet.write, ",", source=str(table))
         return
     separator = separator_of(name, like)
     with opened_to_write(path, compressed=name.suffix == ".gz") as file:
@@ -191,6 +198,6 @@ def kind_of(path: Path) -> str:
 
 
 def separator_of(path: Path, like: Delimited) -> str | None:
-    """Return what separates the columns of a text file: for CSV the separator of `like`, unless that is a tab."""
-    separator = SEPARATORS[kind_of(path)]
+    """Return what separates the columns of a file: for CSV the separator of `like`, unless that is a tab."""
+    separator = SEPARATORS.get(kind_of(path), ",")
     return like.separator if separator == "," and like.separator != "\t" else separator

@@ -1,0 +1,71 @@
+"""Write rows with their answers as a workbook of Excel."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import xlsxwriter
+from xlsxwriter.exceptions import FileCreateError
+
+from glassformer.errors import UsageError
+
+_ROWS, _COLUMNS, _CHARACTERS, _DIGITS = 1_048_576, 16_384, 32_767, 15
+"""What a sheet can hold: rows and columns, the characters of a cell, and the digits of a number."""
+
+
+class Sheet:
+    """The only sheet of a new workbook. Its texts stay texts, also where they look like formulas or addresses."""
+
+    def __init__(self, book: xlsxwriter.Workbook) -> None:
+        self._sheet = book.add_worksheet()
+        self._sheet.freeze_panes(1, 0)
+        self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{_ROWS}"})
+        self._rows = 0
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write the next rows, with a header before the first ones.
+
+        Raises:
+            UsageError: a sheet cannot hold them.
+        """
+        if not self._rows:
+            self._write_row(frame.columns)
+        for row in frame.iter_rows():
+            self._write_row(row)
+
+    def _write_row(self, values: Any) -> None:
+        if self._rows == _ROWS or len(values) > _COLUMNS:
+            raise UsageError(f"a workbook holds {_ROWS:,} rows and {_COLUMNS:,} columns; write answers as .csv")
+        for column, value in enumerate(values):
+            self._write_cell(column, value)
+        self._rows += 1
+
+    def _write_cell(self, column: int, value: Any) -> None:
+        if value is None or value != value:
+            return
+        if isinstance(value, bool):
+            self._sheet.write_boolean(self._rows, column, value)
+        elif isinstance(value, float) or (isinstance(value, int) and len(str(abs(value))) <= _DIGITS):
+            self._sheet.write_number(self._rows, column, value)
+        else:
+            text = value.isoformat(" ") if isinstance(value, datetime) else str(value)
+            if self._sheet.write_string(self._rows, column, text):
+                where = f"row {self._rows:,} has a cell of {len(text):,} characters"
+                raise UsageError(f"{where}, and a cell of a workbook holds {_CHARACTERS:,}; write answers as .csv")
+
+
+@contextmanager
+def new_workbook(path: Path) -> Iterator[Sheet]:
+    """Yield the sheet of a workbook that is written to this path. Rows do not stay in memory."""
+    try:
+        with (
+            TemporaryDirectory() as folder,  # also removed after an error
+            xlsxwriter.Workbook(str(path), {"constant_memory": True, "tmpdir": folder}) as book,
+        ):
+            yield Sheet(book)
+    except FileCreateError as error:
+        raise error.args[0] from None  # the `OSError` that it holds
