@@ -73,7 +73,7 @@ def explain(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file for the rows of --file: .csv, .tsv or .jsonl, each also with .gz. "
+            help="The file for the rows of --file: .xlsx, .csv, .tsv or .jsonl, also with .gz. "
             "Default: CSV on standard output."
         ),
     ] = None,

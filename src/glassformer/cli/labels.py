@@ -47,7 +47,7 @@ def labels(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file to write: .csv, .tsv or .jsonl, each also with .gz. Default, beside the table: "
+            help="The file to write: .xlsx, .csv, .tsv or .jsonl, also with .gz. Default, beside the table: "
             "TABLE-to-check.csv. With --apply: TABLE-mended, and the ending of the table."
         ),
     ] = None,

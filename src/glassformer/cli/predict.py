@@ -69,7 +69,7 @@ def predict(
         Path | None,
         typer.Option(
             help="The file for the answers to --file. Its extension sets the format: .xlsx, or .csv, .tsv (tabs) "
-            "or .jsonl, also with .gz. Default: CSV on standard output. For a folder of shards: a folder for answers."
+            "or .jsonl (also with .gz). Default: CSV on standard output. For a folder of shards: a folder for answers."
         ),
     ] = None,
     overwrite: Annotated[

@@ -34,7 +34,9 @@ def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
     if out.suffix == WORKBOOK and not is_installed("xlsxwriter"):
         raise UsageError(f"--out {out}: workbooks need an extra: {pip_install('excel')}; or write answers as .csv")
     if out.suffix != WORKBOOK and kind_of(out) not in SEPARATORS:
-        raise UsageError(f"--out {out}: write answers as {WORKBOOK}, or {', '.join(SEPARATORS)}, these also with .gz")
+        raise UsageError(
+            f"--out {out}: write answers as {WORKBOOK}, or {', '.join(SEPARATORS)}; the last four may end in .gz"
+        )
     if table is not None and out.is_file() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
     check_new("--out", out, overwrite=overwrite)
