@@ -93,7 +93,7 @@ def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trai
         ([TEXT, "--out", "t.csv"], "--out goes with --file"),
         (["--file", "t.csv", "--heads"], "--heads goes with a text"),
         (["--file", "t.csv", "--nearest"], "--nearest goes with a text"),
-        (["--file", "t.csv", "--out", "reasons.parquet"], "write answers as .csv"),
+        (["--file", "t.csv", "--out", "reasons.parquet"], "write answers as .xlsx, .csv"),
         (["--file", "t.csv", "--json"], "--json summarises what --out holds; add --out FILE.jsonl"),
         (["--file", "t.csv", "--overwrite"], "--overwrite goes with --out; leave it out"),
         ([TEXT, "--safe-csv"], "--safe-csv goes with --file"),

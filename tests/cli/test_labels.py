@@ -251,7 +251,7 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
     refused(scores, "--label", "label", says="Or learn the number: --task number")
     refused(scores, "--task", "number", "--fold-labels", says="--fold-labels is for models that answer with labels")
     refused(table, "--label", "stars", says="has no column 'stars' (--label)")
-    refused(table, "--out", tmp_path / "x.parquet", says="write answers as .csv")
+    refused(table, "--out", tmp_path / "x.parquet", says="write answers as .xlsx, .csv")
     refused(table, "--out", tmp_path / "no" / "x.csv", says="there is no folder")
     refused(table, "--out", table, "--overwrite", says="is the table that is read")
     refused(table, "--out", tmp_path / "x.jsonl", "--safe-csv", says="--safe-csv is for a CSV or TSV")

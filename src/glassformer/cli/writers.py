@@ -35,7 +35,7 @@ def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
         raise UsageError(f"--out {out}: workbooks need an extra: {pip_install('excel')}; or write answers as .csv")
     if out.suffix != WORKBOOK and kind_of(out) not in SEPARATORS:
         raise UsageError(
-            f"--out {out}: write answers as {WORKBOOK}, or {', '.join(SEPARATORS)}; the last four may end in .gz"
+            f"--out {out}: write answers as {WORKBOOK}, {', '.join(SEPARATORS)} (these four also with .gz)"
         )
     if table is not None and out.is_file() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
