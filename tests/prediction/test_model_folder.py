@@ -3,6 +3,7 @@ import errno
 import json
 import math
 import resource
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -327,7 +328,10 @@ def test_after_a_kill_the_next_command_finds_the_old_model_or_the_new_one(
                 save_model(folder, small_trained_model(seed=2), card="other")
         opens(folder)
         assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before, moves
-    save_model(folder, small_trained_model(seed=2), card="other")
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # killed when all files have their names
+        save_model(folder, small_trained_model(seed=2), card="other")
+    opens(folder)
     assert not {"audit.json", "snapshots", "evaluation"} & {path.name for path in folder.rglob("*")}
     assert (folder / "README.md").read_text() == "other"
 

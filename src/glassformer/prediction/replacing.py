@@ -34,8 +34,8 @@ def put_in_place(aside: Path, folder: Path, old: Sequence[str]) -> None:
     """
     new, before = written(aside), aside / _BEFORE
     (before / EVALUATION_FOLDER).mkdir(parents=True)
-    (aside / _NEW).write_text(json.dumps(new), encoding="utf-8")
     try:
+        (aside / _NEW).write_text(json.dumps(new), encoding="utf-8")
         for name in dict.fromkeys((*old, *new)):
             if (folder / name).exists():
                 (folder / name).replace(before / name)
@@ -80,17 +80,20 @@ def _left(folder: Path) -> Iterator[Path]:
 
 def _take_back(aside: Path, folder: Path) -> None:
     """Move the new files away and those of the earlier model back. What was moved already is left where it is."""
-    before, there = aside / _BEFORE, folder / EVALUATION_FOLDER
-    if any(place.is_symlink() for place in (aside, before, before / EVALUATION_FOLDER, there)):
+    before = aside / _BEFORE
+    if not (aside / _NEW).exists():
+        return  # no file was moved yet, or all were
+    if aside.is_symlink() or before.is_symlink():
         return  # none of ours: a folder from a stranger may lead elsewhere
     try:
         new = [Path(str(name)) for name in read_json(aside / _NEW)]
-    except (GlassformerError, TypeError):  # there is no list, or it was cut short: no file was moved
+    except (GlassformerError, TypeError):  # it was cut short: no file was moved
         new = []
     for name in reversed(new):
         if name.parent == Path() and (folder / name).exists() and not (aside / name).exists():
             (folder / name).replace(aside / name)
-    for place in (*before.glob(f"{EVALUATION_FOLDER}/*"), *before.glob("*")):
+    links = (folder / EVALUATION_FOLDER).is_symlink() or (before / EVALUATION_FOLDER).is_symlink()
+    for place in (*(() if links else before.glob(f"{EVALUATION_FOLDER}/*")), *before.glob("*")):
         if place.name != EVALUATION_FOLDER and not (back := folder / place.relative_to(before)).exists():
             place.replace(back)
     (aside / _NEW).unlink(missing_ok=True)
