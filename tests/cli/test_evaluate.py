@@ -4,12 +4,14 @@ import math
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.special import log_softmax
 
 from glassformer import TextClassifier
 from glassformer.data import polarity
+from glassformer.prediction.model_folder import save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
 from tests.cli.terminal import OF_FEW_ROWS, QUICK, glassformer, misused
@@ -92,6 +94,35 @@ def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, ta
         )
         assert (expected in said.err) == (replaced is not None)
         assert ("replaces" in said.err) == (replaced is not None)
+
+
+@pytest.mark.parametrize("other", ["reviews", "attending"])
+@pytest.mark.parametrize("command", ["evaluate", "audit"])
+def test_a_report_on_a_model_that_was_replaced_meanwhile_is_not_kept(
+    reviews: Trained,
+    attending: Trained,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    other: str,
+) -> None:
+    folder = shutil.copytree(reviews.folder, tmp_path / "model")
+    load = Predictor.load
+
+    def replacing(*given: Any, **named: Any) -> Predictor:
+        found = load(*given, **named)
+        save_model(folder, load({"reviews": reviews, "attending": attending}[other].folder).trained, card="")
+        return found
+
+    monkeypatch.setattr(Predictor, "load", replacing)
+    said = glassformer(command, folder, *([table] if command == "evaluate" else []))
+    assert said.code == 1
+    assert said.err.endswith(f"error: {folder} was replaced or changed meanwhile; run the command again\n")
+    assert "report: " not in said.out
+    left = {path.name for path in folder.rglob("*")}
+    assert not left & {"audit.html", "audit.json"}
+    assert not (folder / "evaluation" / "report.html").exists()
 
 
 @pytest.mark.parametrize(

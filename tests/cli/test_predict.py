@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -433,6 +434,10 @@ def test_answers_replace_a_file_when_told_to(reviews: Trained, tmp_path: Path) -
     out.write_text("of yesterday")
     assert glassformer("predict", reviews.folder, "--file", table, "--out", out, "--overwrite").code == 0
     assert out.read_text().startswith("text,prediction")
+    os.mkfifo(tmp_path / "pipe.csv")
+    said = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "pipe.csv", "--overwrite")
+    misused(said, "pipe.csv is a pipe or a device, which a file would replace; name a file")
+    assert (tmp_path / "pipe.csv").is_fifo()
 
 
 def test_a_model_folder_and_a_table_in_each_other_s_place(reviews: Trained, tmp_path: Path) -> None:

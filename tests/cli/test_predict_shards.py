@@ -174,6 +174,31 @@ def test_another_model_is_refused_until_overwrite(reviews: Trained, attending: T
     assert not answers(out).equals(first.head(10))
 
 
+@pytest.mark.parametrize("done", [0, 1])
+def test_overwrite_keeps_old_answers_until_there_are_new_ones(
+    reviews: Trained, attending: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    shards, out = write_shards(tmp_path / "shards", 3, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    (shards / "part-002.parquet").unlink()
+    before = {path.name: path.read_bytes() for path in out.glob("*.parquet")}
+    answer_shard = prediction_shards.answer_shard
+
+    def stopping(*given: object) -> object:
+        if len(finished(out)) == done:
+            signal.raise_signal(signal.SIGINT)
+        return answer_shard(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(prediction_shards, "answer_shard", stopping)
+    for _ in range(2):
+        assert predict(attending, shards, out, "--overwrite").code == 130
+        now = {path.name: path.read_bytes() for path in out.glob("*.parquet")}
+        assert [name for name in before if now[name] != before[name]] == ["part-000.parquet"][:done]
+    monkeypatch.undo()
+    assert predict(attending, shards, out).code == 0
+    assert answers(out)["id"].to_list() == list(range(20))
+
+
 def test_another_column_is_refused(reviews: Trained, tmp_path: Path) -> None:
     shards, out = write_shards(tmp_path / "shards", 1, 10), tmp_path / "answers"
     predict(reviews, shards, out)

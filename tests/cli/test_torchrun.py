@@ -2,7 +2,11 @@ import json
 import os
 import re
 import signal
+import socket
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from safetensors.torch import load_file
 from glassformer.training.processes import ALONE, Processes
 from tests.bodies import SMALL
 from tests.cli.terminal import glassformer, misused
-from tests.running import TwoProcesses
+from tests.running import PATIENCE, TwoProcesses
 from tests.trained import review_rows, write_csv
 
 SETTINGS = {
@@ -64,6 +68,54 @@ def test_two_processes_train_the_model_of_one(table: Path, alone: Path, tmp_path
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in alone.iterdir()}
     assert run.said.count("epoch 1: ") == run.said.count("trained in") == 1, run.said
     assert "error" not in run.said.lower()
+
+
+@contextmanager
+def by_hand(rank: int, port: int, *arguments: object, first: str = "") -> Iterator[subprocess.Popen[str]]:
+    """One of two processes without torchrun, as the scheduler of a cluster starts them. It imports torch itself."""
+    given = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    program = f"{first}\nfrom glassformer.__main__ import main\nmain()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env=os.environ | {name: str(value) for name, value in given.items()},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.mark.slow
+def test_a_lost_process_is_named_where_torchrun_is_not(table: Path, tmp_path: Path) -> None:
+    given = ("train", table, "--out", tmp_path / "out", *GIVEN, "--set", "training.epochs=3000")
+    port = free_port()
+    with by_hand(0, port, *given) as first, by_hand(1, port, *given) as second:
+        assert first.stderr is not None
+        assert any("epoch 1: " in line for line in first.stderr)
+        first.kill()
+        _, said = second.communicate(timeout=PATIENCE)
+    assert second.returncode == 1
+    (line,) = said.splitlines()
+    assert re.match(r"error: process 0 of this run \(RANK=0\) does not .* saved up to step \d+\..*--resume", line)
+
+
+@pytest.mark.slow
+def test_a_process_that_reaches_no_other_says_so(table: Path, tmp_path: Path) -> None:
+    soon = "import datetime, os\nos.environ['TORCH_CPP_LOG_LEVEL'] = 'FATAL'\n"
+    soon += "from glassformer.training import many_processes as many\nmany._LONGEST_MEETING = datetime.timedelta(0, 4)"
+    with by_hand(1, port := free_port(), "train", table, "--out", tmp_path / "out", *GIVEN, first=soon) as alone:
+        _, said = alone.communicate(timeout=PATIENCE)
+    assert alone.returncode == 1
+    (line,) = said.splitlines()
+    assert line.startswith(f"error: the processes of this run do not reach each other at 127.0.0.1:{port} (")
 
 
 @pytest.mark.slow

@@ -26,7 +26,10 @@ def test_a_project_goes_on_where_it_was(tmp_path: Path) -> None:
     assert again.store.counts() == {"praise": 1}
     assert again.table is not None
     assert again.table.is_file(), "the project has its own copy"
-    assert (tmp_path / "desk").stat().st_mode & 0o077 == 0, "it holds texts"
+    label(again, [3], "praise")
+    assert {file.name for file in (tmp_path / "desk").iterdir()} >= {"desk.sqlite", "desk.sqlite-wal"}
+    for place in (tmp_path / "desk", *(tmp_path / "desk").glob("desk.sqlite*")):
+        assert place.stat().st_mode & 0o077 == 0, "it holds texts"
 
 
 def test_columns_are_found_and_can_be_corrected(tmp_path: Path) -> None:

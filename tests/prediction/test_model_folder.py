@@ -3,7 +3,9 @@ import errno
 import json
 import math
 import resource
+import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ import torch
 from safetensors.torch import save_file
 
 from glassformer.data.checksums import SUMS_FILE, read_sums
+from glassformer.data.files import aside_of
 from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction import weights_file as weights_module
 from glassformer.prediction.folder_format import FORMAT_VERSION, is_model_folder
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
+from glassformer.prediction.verify import verify
 from tests.prediction.samples import SMALL, small_trained_model
 
 WIDE = SMALL.model_copy(update={"d_model": 64})
@@ -302,27 +306,45 @@ def test_figures_that_are_no_numbers_are_null(tmp_path: Path) -> None:
     assert load_model(tmp_path, CLASSIFIER).metrics == {"best": {"loss": None, "rows": [None, 1.5]}}
 
 
-def test_a_kill_between_two_files_never_mixes_two_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace, moved = Path.replace, 0
+@pytest.mark.parametrize("opens", [partial(load_model, kind=CLASSIFIER), is_model_folder, verify])
+def test_after_a_kill_the_next_command_finds_the_old_model_or_the_new_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, opens: Callable[[Path], Any]
+) -> None:
+    replace, files = Path.replace, len(list(folder.iterdir()))
     evaluated(folder)
+    before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+    for moves in range(2 * files + 3):
+        left = [moves]
 
-    def killed(self: Path, target: Path) -> Path:
-        nonlocal moved
-        moved += 1
-        if moved > 7:  # nothing can be put back either
-            raise KeyboardInterrupt
-        return replace(self, target)
+        def killed(path: Path, target: Path, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] < 0:  # nothing can be put back either
+                raise KeyboardInterrupt
+            replace(path, target)
 
-    monkeypatch.setattr(Path, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", killed)
+            with pytest.raises(KeyboardInterrupt):
+                save_model(folder, small_trained_model(seed=2), card="other")
+        opens(folder)
+        assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before, moves
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)  # killed when all files have their names
         save_model(folder, small_trained_model(seed=2), card="other")
-    with pytest.raises(GlassformerError, match=r"config\.json.* is missing"):
-        load_model(folder, CLASSIFIER)
-    monkeypatch.undo()
-    save_model(folder, small_trained_model(seed=2), card="other")
-    assert not {"audit.json", "snapshots", "evaluation/metrics.json"} & {
-        path.relative_to(folder).as_posix() for path in folder.rglob("*")
-    }
+    opens(folder)
+    assert not {"audit.json", "snapshots", "evaluation"} & {path.name for path in folder.rglob("*")}
+    assert (folder / "README.md").read_text() == "other"
+
+
+def test_a_folder_from_a_stranger_moves_nothing_outside(folder: Path) -> None:
+    aside, outside = aside_of(folder / "model"), folder.with_name("outside")
+    aside.mkdir()
+    outside.mkdir()
+    (outside / "mine.txt").touch()
+    (aside / "before").symlink_to(outside)
+    (aside / "new.json").write_text('["../outside/mine.txt", "..", 3, "config.json"]')
+    load_model(folder, CLASSIFIER)
+    assert [path.name for path in outside.iterdir()] == ["mine.txt"]
 
 
 def test_every_file_is_as_readable_as_the_others(tmp_path: Path) -> None:

@@ -258,9 +258,9 @@ def test_too_many_requests_are_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> 
         assert go_on.wait(20)
         return answer(texts, **asked)
 
-    monkeypatch.setattr(predictor, "answer", slowly)
     model = ServedModel(name="reviews", folder=Path("nowhere"), predictor=predictor)
     app = create_app({"reviews": model}, limits=Limits(waiting=2))
+    monkeypatch.setattr(predictor, "answer", slowly)
     answers: list[int] = []
     with TestClient(app) as client:
 

@@ -174,8 +174,8 @@ def test_a_request_that_nobody_waits_for_is_dropped(monkeypatch: pytest.MonkeyPa
         return [{"prediction": None, "confidence": None, "probabilities": None, "unseen_share": None,
                  "unlike_training": None, "reading": None} for _ in texts]  # fmt: skip
 
-    monkeypatch.setattr(ServedModel, "answers", slowly)
     with running(served(), limits=Limits(waiting=2)) as url, connected(url) as first:
+        monkeypatch.setattr(ServedModel, "answers", slowly)
         first.sendall(HEAD + BODY)
         assert begun.wait(WAIT)
         with connected(url) as client:

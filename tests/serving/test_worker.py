@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from glassformer.explanation.explain import explain
 from glassformer.explanation.pauses import in_pauses, pause
 from glassformer.prediction.predictor import Predictor
+from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.worker import Batch, Worker
 from tests.explanation.test_explain import two_readers
@@ -459,3 +460,19 @@ def test_an_explanation_is_the_same_with_answers_in_its_pauses() -> None:
     assert found.as_json() == alone.as_json()
     assert len(answers) > 20
     assert all(answer == answers[0] for answer in answers)
+
+
+def test_without_a_thread_a_server_ends_before_a_request_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        create_app({})
+
+
+def test_models_are_asked_before_a_request_comes() -> None:
+    model = FakeModel("first")
+    model.turns.release()
+    Worker(LIMITS).begin([model])
+    assert model.asked == [["a text"]]

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import UsageError
 from glassformer.training import many_processes
 from glassformer.training.many_processes import ManyProcesses, choose_device_of_process
+from glassformer.training.processes import LostProcessError
 from tests.running import TwoProcesses
 
 
@@ -39,5 +40,5 @@ def test_processes_that_do_not_meet_are_told_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(many_processes, "rendezvous", closed)
     monkeypatch.setenv("MASTER_ADDR", "node7")
     monkeypatch.setenv("MASTER_PORT", "2950")
-    with pytest.raises(GlassformerError, match=r"at node7:2950 \(The client socket has timed out\); start all of them"):
+    with pytest.raises(LostProcessError, match=r"at node7:2950 \(The client socket has timed out\); start all of them"):
         ManyProcesses("cpu")

@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 import torch
 
+from glassformer.data.files import aside_of
+from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, ValidationConfig
 from glassformer.data.table import Table
@@ -65,6 +67,13 @@ def test_an_earlier_run_is_not_lost(content: list[str], resume: bool, words: str
         prepare_out(tmp_path, resume=resume, overwrite=False)
     if not resume and "thesis.doc" not in content:
         prepare_out(tmp_path, resume=False, overwrite=True)
+
+
+def test_a_kill_while_the_first_file_is_written_does_not_block_the_next_run(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()
+    (aside_of(tmp_path / "checkpoint" / "run.json")).touch()
+    (tmp_path / LOCK_FILE).touch()
+    prepare_out(tmp_path, resume=False, overwrite=False)
 
 
 @pytest.mark.parametrize(

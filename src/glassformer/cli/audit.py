@@ -11,7 +11,7 @@ from glassformer.cli.flags import said_with_flags
 from glassformer.cli.options import Measuring, Model
 from glassformer.cli.output import announce, doing, print_table, say, show, show_findings, write_json
 from glassformer.cli.there import table
-from glassformer.cli.writers import check_earlier, check_folder, check_replaced
+from glassformer.cli.writers import about_model, check_earlier, check_folder, check_replaced
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
 from glassformer.prediction.shipped import is_shipped
@@ -39,11 +39,12 @@ def audit(
     if out is not None:
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
         check_earlier(out, AUDIT_FILE, overwrite=overwrite)
-    found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=announce)
-    found = found.model_copy(update={"findings": said_with_flags(found.findings)})
-    doing("writing the audit")
     folder = out or model
-    write_audit(folder, found)
+    with about_model(model, *(() if out else (folder / AUDIT_FILE, folder / AUDIT_PAGE))):
+        found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=announce)
+        found = found.model_copy(update={"findings": said_with_flags(found.findings)})
+        doing("writing the audit")
+        write_audit(folder, found)
     if run.json:
         write_json(found.model_dump_json(indent=2) + "\n")
     else:

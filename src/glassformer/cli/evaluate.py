@@ -21,7 +21,7 @@ from glassformer.cli.output import (
     write_json,
 )
 from glassformer.cli.there import table
-from glassformer.cli.writers import check_earlier, check_folder, check_replaced
+from glassformer.cli.writers import about_model, check_earlier, check_folder, check_replaced
 from glassformer.data.files import write_aside
 from glassformer.data.json_files import read_json
 from glassformer.data.wording import counted
@@ -67,8 +67,11 @@ def evaluate(
         check_earlier(out, FIGURES_FILE, overwrite=overwrite)
     asked = {"options": read.options, "train": train, "data_dir": run.data_dir}
     doing(f"reading {model} and {data}")
-    predictor = Predictor.load(model, device=run.place)  # what was exported is not measured
-    _measure(predictor, model, data, folder, json=run.json, **asked)
+    with about_model(model, *(() if out else (folder / FIGURES_FILE, folder / REPORT_FILE))):
+        predictor = Predictor.load(model, device=run.place)  # what was exported is not measured
+        _measure(predictor, model, data, folder, json=run.json, **asked)
+    if not run.json:
+        show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
 
 
 def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json: bool, **asked: Any) -> None:
@@ -100,8 +103,6 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
         _show(evaluation)
     history = None if predictor.trained.config.transformer_is_silent else predictor.trained.metrics.get("history")
     _write(folder, evaluation, document, history)
-    if not json:
-        show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
 
 
 def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None) -> None:

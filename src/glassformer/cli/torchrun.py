@@ -44,6 +44,8 @@ def _is_number(given: str) -> bool:
 def begin() -> None:
     """Let only the first of several processes write to the terminal."""
     _TORCHRUN.joined, _TORCHRUN.stderr = None, sys.stderr
+    if is_one_of_several():
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # of a lost process it writes a page, and we a sentence
     if not leads():
         sys.stdout = sys.stderr = _nowhere()
 
@@ -94,13 +96,18 @@ def has_lost_a_process() -> bool:
 
 
 def let_first_speak(error: BaseException) -> None:
-    """Let the process that failed first say why, and after a loss the one that saved the run. The others are silent."""
+    """Let the process that failed first say why, and after a loss the one that saved the run. The others are silent.
+
+    Processes that cannot reach the others speak for themselves.
+    """
     joined = _TORCHRUN.joined
-    if joined is None:  # all processes have the same arguments, and so the same error
-        if not leads():
+    if joined is None and not hasattr(error, "saved_step"):  # no `LostProcessError`
+        if not leads():  # all processes have the same arguments, and so the same error
             time.sleep(_UNTIL_THE_FIRST_SPOKE)  # torchrun stops the others as soon as one has ended
         return
-    if joined.lost:
+    if joined is None or joined.deserted:
+        speaks = True
+    elif joined.lost:
         speaks = joined.leads and (leads() or getattr(error, "saved_step", None) is not None)
     else:
         speaks = joined.first_to_fail()

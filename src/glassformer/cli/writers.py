@@ -53,6 +53,8 @@ def check_new(flag: str, path: Path | None, *, overwrite: bool) -> None:
     check_link(path)
     if path.is_dir():
         raise UsageError(f"{flag} {path} is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{flag} {path} is a pipe or a device, which a file would replace; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"{flag} {path}: there is no folder {path.parent}")
     _check_writable(flag, path, path.parent)
@@ -103,6 +105,31 @@ def check_earlier(out: Path, name: str, *, overwrite: bool) -> None:
     """Raise `UsageError` if a folder that the user named holds our file of this name, and it must not be replaced."""
     if (out / name).is_file() and not overwrite:
         raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
+
+
+@contextmanager
+def about_model(model: Path, *beside: Path) -> Iterator[None]:
+    """Meanwhile a model is read, and files about it are written. Those beside it go if another model has replaced it.
+
+    Raises:
+        GlassformerError: another model has replaced it.
+    """
+    from glassformer.data.rows import version_of
+
+    def version() -> tuple[int, ...] | None:  # a model without config.json is being replaced
+        return version_of(model / "model.safetensors") if (model / "config.json").exists() else None
+
+    before, error = version(), None
+    try:
+        yield
+    except (OSError, GlassformerError) as raised:
+        error = raised
+    if (beside or error) and version() != before:
+        for path in beside:
+            path.unlink(missing_ok=True)
+        raise GlassformerError(f"{model} was replaced or changed meanwhile; run the command again") from error
+    if error is not None:
+        raise error
 
 
 @contextmanager

@@ -169,13 +169,21 @@ def remove_left(path: Path) -> None:
 
     A folder that it had moved away, and not yet replaced, is put back.
     """
-    for left in _left(path, ASIDE):
+    for left in left_by_killed(path, ASIDE):
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
-    for left in _left(path, _BEFORE):
+    for left in left_by_killed(path, _BEFORE):
         _remove_or_put_back(left, path)
 
 
-def _left(path: Path, kind: str) -> Iterator[Path]:
+def put_back_folder(path: Path) -> None:
+    """Put back a folder that a process of this machine had moved away, and not yet replaced, when it was killed."""
+    if not path.exists():
+        for left in left_by_killed(path.resolve(), _BEFORE):
+            left.replace(path)
+
+
+def left_by_killed(path: Path, kind: str) -> Iterator[Path]:
+    """Yield the hidden places beside `path` of this process, and of those of this machine that have ended."""
     start = f".{short_name(path)}{kind}{platform.node()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*"):
         number = left.name.removeprefix(start)

@@ -8,13 +8,14 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from glassformer.data.files import make_private
 from glassformer.desk.labelling import Renames, check_facts, labelling_of
 from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION, Decision
 from glassformer.errors import UsageError
@@ -43,6 +44,9 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
         self._labelled: pl.DataFrame | None = None  # since the last change
+        if not path.exists():
+            with suppress(OSError):  # SQLite says why
+                make_private(path)  # SQLite gives the files beside it the same permissions
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._path, self._opened = path, path.stat()

@@ -17,6 +17,7 @@ from glassformer.data.documents import rows_without_label
 from glassformer.data.files import as_path
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
+from glassformer.data.locks import only_writer
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
@@ -315,8 +316,9 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         trained = self.predictor_.trained
         place = as_path(folder)
         prepare_out(place, resume=False, overwrite=overwrite)
-        save_model(place, trained, card=model_card(trained))
-        shutil.rmtree(place / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
+        with only_writer(place):
+            save_model(place, trained, card=model_card(trained))
+            shutil.rmtree(place / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
         return place
 
     @classmethod

@@ -9,6 +9,7 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
+from glassformer.prediction.replacing import put_back
 
 FORMAT_VERSION = OLDEST_VERSION = 8
 """The format version that is written, and the first one that is read: that of glassformer 0.1.0."""
@@ -26,6 +27,7 @@ _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its 
 
 def format_of(folder: Path) -> str | None:
     """Return the format that `config.json` names, or None. The rest of the file may be damaged."""
+    put_back(folder)
     file = folder / "config.json"
     if not file.is_file():
         return None
@@ -50,6 +52,7 @@ def is_unfinished(folder: Path) -> bool:
 
 def check_is_folder(folder: Path, *, command: str) -> None:
     """Raise `UsageError` if there is no such folder."""
+    put_back(folder)
     if folder.is_file():
         raise UsageError(f"{folder} is a file, and a model folder is needed here (`glassformer {command}` makes one)")
     if not folder.is_dir():
@@ -81,7 +84,8 @@ def check_weights(init: str) -> None:
     """Raise an error if there is no folder of weights to start from. A checkpoint is not looked for."""
     if init.startswith(HUB):
         return
-    if not as_path(init).is_dir():
+    put_back(as_path(init))
+    if not Path(init).is_dir():
         raise UsageError(
             f"`init={init!r}`: no such model folder (a checkpoint of another library is named {HUB}{init})"
         )

@@ -19,8 +19,7 @@ SHA256SUMS          the checksums of these files
 import json
 import math
 import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +30,7 @@ from safetensors import SafetensorError
 from torch import nn
 
 from glassformer.data.checksums import SUMS_FILE, check_sums, write_sums
-from glassformer.data.files import aside_of, remove_left, why_not_written
+from glassformer.data.files import why_not_written
 from glassformer.data.json_files import as_record, read_json
 from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.tokenizers import TextTokenizer
@@ -69,6 +68,7 @@ from glassformer.prediction.folder_names import (
 )
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.reader_files import COUNTING_FILES, READERS_FOLDER, read_readers, save_readers
+from glassformer.prediction.replacing import place_aside, put_back_alone, put_in_place, remove_aside, written
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import SEEN_FILE, Seen
@@ -78,7 +78,9 @@ _OF_EARLIER = (
     REPORT_FILE, AUDIT_PAGE, AUDIT_FILE, SNAPSHOTS_FOLDER,
     f"{EVALUATION_FOLDER}/{REPORT_FILE}", f"{EVALUATION_FOLDER}/{FIGURES_FILE}",
 )  # fmt: skip
-"""What a folder may hold about its model. Some of it shows texts."""
+"""What a folder may hold about its model. Some of it shows texts. It goes first: a kill leaves none beside another."""
+_OF_MODEL = "config.json", SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, READERS_FOLDER
+"""What a folder may hold of its model, besides the files that each one has. config.json goes first."""
 Config = TypeVar("Config", bound=AnyFolderConfig)
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -163,20 +165,20 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
         "README.md": card,
         **({} if report is None else {REPORT_FILE: report}),
     }
-    aside = aside_of(folder / "model")
+    aside = place_aside(folder)
     try:
-        remove_left(folder / "model")
+        put_back_alone(folder)
         aside.mkdir(mode=0o700, parents=True)  # it may hold texts
         _write(aside, texts, trained)
-        if taken := [name for name in _written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
+        if taken := [name for name in written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
-        _put_in_place(aside, folder, _OF_EARLIER if replaced else ())
+        put_in_place(aside, folder, (*(_OF_EARLIER if replaced else ()), *_OF_MODEL))
     except (OSError, SafetensorError, GlassformerError) as error:
-        shutil.rmtree(aside, ignore_errors=True)
+        remove_aside(aside)
         needed = sum(map(len, texts.values())) + sum(weight.nbytes for weight in trained.model.state_dict().values())
         raise GlassformerError(f"the model could not be written: {why_not_written(folder, error, needed)}") from error
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        remove_aside(aside)
         if new:
             with suppress(OSError):  # it is not empty, because it holds the model, or it was not created
                 folder.rmdir()
@@ -214,37 +216,6 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     if (kept := _read_beside(place, config).get("kept")) is not None:
         kept()
     read_tokenizer(place, config.vocab_size)
-
-
-def _put_in_place(aside: Path, folder: Path, more: Sequence[str]) -> None:
-    """Move the new files to the folder, and those of the earlier model away, or none if that is stopped.
-
-    config.json goes before the other files of a model and comes last: without it, nobody reads a folder with files of
-    two models.
-
-    Args:
-        more: files and folders about the earlier model. They go first, so that a kill leaves none beside another model.
-    """
-    new, before = _written(aside), aside / "before"
-    (before / EVALUATION_FOLDER).mkdir(parents=True)
-    old = dict.fromkeys(
-        (*more, "config.json", *new, SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, READERS_FOLDER)
-    )
-    moves = [(folder / name, before / name) for name in old if (folder / name).exists()]
-    moves += [(aside / name, folder / name) for name in new]
-    try:
-        for place, target in moves:
-            place.replace(target)
-    except BaseException:
-        for place, target in reversed(moves):
-            if target.exists() and not place.exists():
-                target.replace(place)
-        raise
-
-
-def _written(place: Path) -> list[str]:
-    """Return the names of the files, `config.json` last."""
-    return sorted((path.name for path in place.iterdir()), key=lambda name: name == "config.json")
 
 
 def _finite(figures: Any) -> Any:

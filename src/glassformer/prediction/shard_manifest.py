@@ -21,6 +21,8 @@ from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
 from glassformer.readers.counting.unlike import SEEN_FILE
 
 MANIFEST = "_glassformer.jsonl"  # programs that read folders of tables ignore names with an underscore
+_REPLACED = "_glassformer-replaced.jsonl"
+"""The manifest of answers that `overwrite` replaces. They stay until the new ones are finished."""
 _DECIDING = (
     "config.json", "tokenizer.json", "model.safetensors", MODEL_FILE, NGRAMS_FILE, WEIGHTS_FILE, SEEN_FILE,
 )  # fmt: skip
@@ -51,9 +53,7 @@ class Finished(BaseModel, frozen=True, extra="forbid"):
     size: int
     modified_ns: int
     sha256: str
-    answers: str = Field(
-        pattern=r"^[^/\x00]*[^/.\x00][^/\x00]*$", max_length=255
-    )  # no path: `overwrite` deletes this file
+    answers: str = Field(pattern=r"^[^/\x00]*[^/.\x00][^/\x00]*$", max_length=255)  # no path: this file may be deleted
     answers_size: int
     answers_sha256: str
     rows: NonNegativeInt
@@ -99,8 +99,7 @@ class Manifest:
                 _check_same(out, before, made_by)
                 _check_unchanged(out, finished, shards)
                 return cls(out, {name: line for name, line in finished.items() if line.has_answers(out)})
-            for line in finished.values():
-                (out / line.answers).unlink(missing_ok=True)
+            _keep_list(out / _REPLACED, before, finished)
         elif not is_empty(out):
             raise UsageError(f"{out} is a folder with other files in it; choose an `out=` that is new or empty")
         write_aside(path, made_by.model_dump_json() + "\n")
@@ -132,6 +131,15 @@ class Manifest:
             os.fsync(file.fileno())
         self.finished[line.shard] = line
 
+    def remove_replaced(self) -> None:
+        """Delete the answers that `overwrite` was to replace and that no shard has replaced: their shards are gone."""
+        path, answers = self.out / _REPLACED, {line.answers for line in self.finished.values()}
+        if path.is_file():
+            for line in _read(path)[1].values():
+                if line.answers not in answers:
+                    (self.out / line.answers).unlink(missing_ok=True)
+            path.unlink()
+
 
 def model_sha256(folder: Path) -> str:
     """Return the fingerprint of a model: of all files that decide its answers."""
@@ -154,6 +162,13 @@ def _read(path: Path) -> tuple[MadeBy, dict[str, Finished]]:
     if len(whole) < len(raw):
         os.truncate(path, len(whole))
     return made_by, {line.shard: line for line in lines}
+
+
+def _keep_list(path: Path, before: MadeBy, finished: Mapping[str, Finished]) -> None:
+    """Write down answers that are to be replaced, beside those of an earlier `overwrite` that was stopped."""
+    earlier = _read(path)[1] if path.is_file() else {}
+    lines = (before, *{**earlier, **finished}.values())
+    write_aside(path, "".join(f"{line.model_dump_json()}\n" for line in lines))
 
 
 def answers_of(out: Path) -> dict[str, str]:

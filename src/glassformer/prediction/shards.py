@@ -292,6 +292,8 @@ def _answer_waiting(
                 else:
                     bulk.unanswered.append(outcome)
                 pace.shard_done(outcome)
+    if not bulk.unanswered:
+        manifest.remove_replaced()
     for name in names & manifest.finished.keys():
         bulk.add(manifest.finished[name])
     return bulk

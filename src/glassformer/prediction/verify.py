@@ -8,6 +8,7 @@ from glassformer.data.checksums import SUMS_FILE, damaged, is_as_written, read_s
 from glassformer.data.store import STORE_FILE, is_whole_store
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+from glassformer.prediction.replacing import put_back
 from glassformer.prediction.shard_manifest import MANIFEST, answers_of
 
 
@@ -37,6 +38,7 @@ def verify(folder: Path) -> Verified:
         UsageError: there is no such folder, or none of its files has a checksum.
         GlassformerError: the list of checksums itself is damaged.
     """
+    put_back(folder)
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
     found = dict(_compared(folder.resolve()))

@@ -84,6 +84,7 @@ def create_app(
             telemetry.count_batch(batch)
 
     worker, drift = Worker(limits, on_batch=count), Drift(reloader.models)
+    worker.begin(models.values())
     service = Service(models=reloader.models, limits=limits, worker=worker, drift=drift)
     metrics.registry.register(drift)
     metrics.waiting.set_function(lambda: service.worker.waiting)

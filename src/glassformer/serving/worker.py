@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -120,6 +120,12 @@ class Worker:
         self._under_way, self._under_way_is_long, self._answers_in_a_row = 0, False, 0
         self._working: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="models")
+
+    def begin(self, models: Iterable[Answering]) -> None:
+        """Start the thread, and see that the models answer in it. What they raise is raised before requests come."""
+        self._thread.submit(len, "").result()
+        for model in models:
+            self._thread.submit(model.answers, ["a text"]).result()
 
     @property
     def waiting(self) -> int:

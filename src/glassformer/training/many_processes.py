@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch._C._distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import UsageError
 from glassformer.prediction.devices import choose_device
 from glassformer.training.processes import LostProcessError, Processes
 from glassformer.training.task import Examples
@@ -89,6 +89,10 @@ def _is_done(wait: Callable[[timedelta], bool], seconds: float) -> bool:
     return True
 
 
+def _silent(rank: int, here: int) -> str:
+    return f"process {rank} of this run (RANK={rank}) does not answer, so process {here} cannot go on"
+
+
 def _key(rank: int) -> str:
     return f"alive/{rank}"
 
@@ -97,7 +101,7 @@ _LONGEST_WAIT = timedelta(days=1)
 """The process that leads may work alone for hours, for example to fit the counting reader. A process that has ended is
 noticed at once: its connection closes, and torchrun stops the others. `Heartbeat` notices others within a minute."""
 _LONGEST_MEETING = timedelta(minutes=1)
-"""torchrun starts all processes at once."""
+"""torchrun starts all processes at once. PyTorch tries twice for so long to reach the first one."""
 
 
 def choose_device_of_process(name: str) -> str:
@@ -128,19 +132,22 @@ class ManyProcesses(Processes):
     Attributes:
         leads: whether this process writes files: the first one, or after a loss the first one that noticed.
         lost: whether another process has ended too early.
+        deserted: whether that was the one that the others need to find each other. Without torchrun it is the first.
     """
 
     def __init__(self, device: str) -> None:
         """Join the others. torchrun sets the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
 
         Raises:
-            GlassformerError: the others cannot be reached.
+            LostProcessError: the others cannot be reached.
         """
-        self.device, self.lost = torch.device(device), False
+        self.device, self.lost, self.deserted = torch.device(device), False, False
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
         try:
-            self._store, self.rank, self.size = next(iter(rendezvous("env://", timeout=_LONGEST_MEETING)))
+            meeting = _LONGEST_MEETING / (1 if os.environ.get("RANK") == "0" else 2)
+            self._store, self.rank, self.size = next(iter(rendezvous("env://", timeout=meeting)))
+            self._store.set_timeout(_LONGEST_MEETING)
             dist.init_process_group(
                 "nccl" if self.device.type == "cuda" else "gloo",
                 store=self._store,
@@ -151,7 +158,7 @@ class ManyProcesses(Processes):
         except (RuntimeError, ValueError) as error:
             where = ":".join(os.environ.get(name, "?") for name in ("MASTER_ADDR", "MASTER_PORT"))
             cause = str(error).splitlines()[0]
-            raise GlassformerError(
+            raise LostProcessError(
                 f"the processes of this run do not reach each other at {where} ({cause}); start all of them with "
                 "torchrun"
             ) from error
@@ -195,13 +202,16 @@ class ManyProcesses(Processes):
 
     def _after_loss(self, *said: str) -> LostProcessError:
         self.lost, self.leads = True, self._first("lost")
+        if self.deserted:
+            said = (_silent(0, self.rank),)
         return LostProcessError(*said)
 
     def _first(self, event: str) -> bool:
         try:
             return self._store.add(event, 1) == 1
-        except RuntimeError:  # torchrun has ended
-            return self.rank == 0
+        except RuntimeError:  # torchrun has ended, or the first process where there is none
+            self.deserted = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+            return self.rank == int(self.deserted)
 
     def _reduced(self, values: Sequence[float], operation: dist.ReduceOp.RedOpType) -> list[float]:
         tensor = torch.tensor(values, dtype=torch.float64)
@@ -219,9 +229,7 @@ class ManyProcesses(Processes):
         except RuntimeError as error:
             raise self._after_loss() from error
         if silent is not None:
-            raise self._after_loss(
-                f"process {silent} of this run (RANK={silent}) does not answer, so process {self.rank} cannot go on"
-            )
+            raise self._after_loss(_silent(silent, self.rank))
 
     def _leave(self) -> None:
         self._heartbeat.end()

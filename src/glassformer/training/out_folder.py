@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from glassformer.data.files import ASIDE
 from glassformer.data.locks import LOCK_FILE, check_free
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_format import is_model_folder, is_unfinished
@@ -38,7 +39,7 @@ def refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
         raise UsageError(f"{out} holds an unfinished run; `resume=True` continues it, `overwrite=True` starts again")
     if finished:
         raise UsageError(f"{out} already holds a model; choose another folder, or `overwrite=True` to replace it")
-    if any(not path.is_dir() and path != out / LOCK_FILE for path in out.rglob("*")):
+    if any(not path.is_dir() and path != out / LOCK_FILE and ASIDE not in path.name for path in out.rglob("*")):
         what = "a folder with other files in it"
         if overwrite:
             what += ", neither a model of ours nor an unfinished run, and `overwrite=True` replaces nothing else"
