@@ -39,6 +39,7 @@ def test_doubts_about_a_rare_label_alone_are_said(tmp_path: Path) -> None:
     said = glassformer("labels", write_csv(tmp_path / "rare.csv", rows))
     assert said.code == 0
     assert "rows have the label 'bad', which is rarer than 'good'; a model gives rare labels too rarely" in said.err
+    assert "\n  The first are most often wrong: read from the top, and stop where the labels are right.\n" in said.out
 
 
 def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert " more, in" not in said.out
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
-    assert "Estimate: about " in said.out
+    assert "The first are most often wrong" not in said.out, "three are shown"
     assert "which is rarer" not in said.err
     assert f"{findings}: {len(lines)} findings. Fill in the column new_label" in said.out
     assert f"then: glassformer labels {table} --apply {findings}" in said.err
