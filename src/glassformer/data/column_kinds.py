@@ -6,6 +6,7 @@ from typing import Literal
 import polars as pl
 
 from glassformer.data.column_names import KNOWN_NAMES, folded
+from glassformer.errors import quoted
 
 Kind = Literal[
     "empty", "lists or records", "dates", "decimal numbers", "whole numbers", "e-mail addresses", "links", "ids",
@@ -73,6 +74,14 @@ def kind_of(values: pl.Series) -> Kind:
     if _most(looked_at, _CODE) and _most(looked_at, r"\d") and looked_at.n_unique() > MOST * len(looked_at):
         return "ids"
     return "words"
+
+
+def without_words(texts: pl.Series, column: str) -> str | None:
+    """Return a message if the texts of a column are dates or numbers, or None."""
+    kind = kind_of(texts.head(LOOKED_AT))
+    if kind not in ("dates", "whole numbers", "decimal numbers"):
+        return None
+    return f"the text column {quoted(column)} holds {kind}, which say little as texts; `text=` names another one"
 
 
 def is_near_unique(values: pl.Series) -> bool:
