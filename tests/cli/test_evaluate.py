@@ -306,7 +306,7 @@ def test_a_train_flag_that_does_not_lead_to_the_rows(reviews: Trained, table: Pa
         (
             [("strange", "weird"), ("odd", "new")],
             [],
-            ["No label of this column is known: name the right column with --label"],
+            ["No label of this column is known: name the right column with --label. `glassformer predict` answers"],
         ),
         ([("good", POSITIVE)], ["--text", "nope"], ["no column 'nope' (--text)"]),
         ([("good", POSITIVE)], ["--label", "nope"], ["no column 'nope' (--label)"]),

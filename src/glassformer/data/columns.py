@@ -32,7 +32,7 @@ CLEARLY = 2.0  # the text column found by content must beat the next one by this
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
 _MOST_TITLES, _ROWS_OF_TITLE = 5, 10  # values of a column `title`, and rows of each, that are no texts
 WORDS_OF_TEXT = 3  # a column that differs in most rows and has this many words per row is taken for a text
-HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some; `glassformer labels TABLE` then chooses more (`next=`)."
+HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some."
 _ONE_COLUMN = (
     " If the table should have more than one column: they are separated by commas, semicolons, tabs or bars, and no "
     "row is in quotes as a whole."
