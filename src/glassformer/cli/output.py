@@ -190,12 +190,19 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
         show("  ".join(cells).rstrip())
 
 
-def show_findings(findings: Sequence[Finding]) -> None:
-    """Write findings of `doctor` or `audit` by their level, each with its advice."""
+def show_findings(findings: Sequence[Finding], *, brief: bool = False) -> None:
+    """Write findings of `doctor` or `audit` by their level, each with its advice.
+
+    Args:
+        brief: name those that are good in one line.
+    """
     from glassformer.doctor.findings import LEVELS
 
     for level in LEVELS:
         found = [finding for finding in findings if finding.level == level]
+        if brief and level == "good" and found:
+            show(f"\n{level}: {', '.join(finding.check for finding in found)} (--json shows the figures)")
+            continue
         show(f"\n{level}: {len(found) or 'none'}")
         for finding in found:
             show(f"  {finding.check}: {finding.found}")
