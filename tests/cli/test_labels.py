@@ -459,6 +459,9 @@ def test_bad_labels_of_new_texts_are_one_sentence(tmp_path: Path) -> None:
     refused(("new", ""), ("newer", " "), says="nothing to add; 2 rows without a label left out (rows 1 and 2)")
     refused((ROWS[1][0], "good"), says="nothing to add; 1 row whose text")
     refused(("new", "good"), ("NEW", "bad"), says="row 2 has the text of row 1 and another label; decide for one")
+    both = "row 1: 'goodd' is not a label of", "row 3 has the text of row 2 and another label; decide for one"
+    for says in both:
+        refused(("newer", "goodd"), ("new", "good"), ("NEW", "bad"), says=says)
     refused(("new", "good"), says="has no column 'text', which", header=("row", "texts", *header[2:]))
     refused(("new", "good"), says="of a file of texts to label", header=("row", "text", "labels", *header[3:]))
 
