@@ -84,6 +84,23 @@ def without_words(texts: pl.Series, column: str) -> str | None:
     return f"the text column {quoted(column)} holds {kind}, which say little as texts; `text=` names another one"
 
 
+_NESTED = {
+    "annotations": ('"result":', "what Label Studio writes as JSON; export JSON-MIN or CSV there"),
+    "messages": ('"role":', "conversations; write a column with the text and one with its label"),
+    "entities": ('"start_offset":', "labels of parts of a text; a table has a label for each whole text"),
+}
+"""What a column of this name holds in the exports of other programs, and what its cells have in them."""
+
+
+def nested_labels(sample: pl.DataFrame) -> str | None:
+    """Return what a table is that holds no column of labels, and what to do, or None."""
+    for column, (sign, what) in _NESTED.items():
+        values = sample[column].drop_nulls() if column in sample.columns else pl.Series()
+        if values.dtype == pl.String and len(values) and values[0].startswith("[{") and sign in values[0]:
+            return f"the column {quoted(column)} holds {what}."
+    return None
+
+
 def is_near_unique(values: pl.Series) -> bool:
     """Whether nearly every row has its own value, so these are not classes. False for a column of few rows."""
     present = values.drop_nulls()
