@@ -63,8 +63,9 @@ def test_every_step_says_where_and_how() -> None:
         ("labels", CHECK),
         ("slices", None),
         ("review", "glassformer predict 'runs/my reviews' `file='new.csv'` `automatic=0.9`"),
-        (None, CHECK),
     ]
+    last = steps_of(evaluation.model_copy(update={"label_doubts": None}))[-1]
+    assert (last.text, last.command) == ("Estimate how far more labelled rows would improve counting.", CHECK)
     assert steps[0].text == "Prefer TF-IDF + logistic regression: it is more accurate on these rows."
     assert "9 of 300 held-out rows of my reviews.csv have a label" in steps[1].text
     assert "(keyword: <refund>): it is right on .600 of them, and on .800 of the others" in steps[2].text

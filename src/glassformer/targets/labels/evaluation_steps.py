@@ -85,8 +85,16 @@ def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
 
 
 def _label_more(evaluation: LabelEvaluation, config: FolderConfig) -> NextStep | None:
-    """Advise to estimate what more labels would bring, if the training table has enough rows for an estimate."""
+    """Advise to estimate what more labels would bring, if the training table has enough rows for an estimate.
+
+    The check of doubtful labels ends with this estimate, so it is not advised twice.
+    """
     command, rows = labels_command(config), evaluation.data.training_rows or 0
-    if command is None or rows < fewest_rows(len(evaluation.class_names)) or evaluation.metrics.accuracy.value == 1:
+    if (
+        command is None
+        or evaluation.label_doubts is not None
+        or rows < fewest_rows(len(evaluation.class_names))
+        or evaluation.metrics.accuracy.value == 1
+    ):
         return None
     return NextStep(text="Estimate how far more labelled rows would improve counting.", command=command)
