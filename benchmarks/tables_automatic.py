@@ -15,7 +15,7 @@ def automatic_tables(found: Document) -> Iterator[str]:
     """Yield a table of thresholds and one of label sets."""
     lines = found["lines"]
     yield "Automatic answers:"
-    head = ("table", "asked", "automatic", "wrong of these", "wrong of held-out rows", "wrong of the surest")
+    head = ("table", "asked", "automatic", "wrong of these", "wrong of held-out rows")
     rows = [
         (
             f"`{line['table']}`" if number == 0 else "",
@@ -23,7 +23,6 @@ def automatic_tables(found: Document) -> Iterator[str]:
             interval(each["coverage"]) if each["asked"] < 1 else short(1.0),
             short(each["error"]),
             short(each["held_out_error"]),
-            short(each["error_of_surest"]),
         )
         for line in lines
         for number, each in enumerate(share for share in line["shares"] if share["asked"] in SHOWN)

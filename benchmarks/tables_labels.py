@@ -21,7 +21,7 @@ def labels_tables(found: Document) -> Iterator[str]:
     yield markdown([heads, *((*_names(part), *(_listed(part, name) for name in listed)) for part in parts)])
     yield (
         "Accuracy on test rows of TF-IDF + logistic regression that learned from each version of the table, and the "
-        "estimate of wrong labels that the command prints, as a share of the rows."
+        "estimate of wrong labels that `--json` gives, as a share of the rows."
     )
     heads = ("table", "test rows", "made wrong", *first["accuracy"], "estimate: at most")
     yield markdown([heads, *map(_accuracies, parts)])

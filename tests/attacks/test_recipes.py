@@ -63,7 +63,7 @@ NO_SETTINGS = {
     f"model.preset={'x' * 5_000}": "no preset",
     "model.dropout=1": "model.dropout = 1",
     "training.class_weights={yes=inf}": "training.class_weights.yes = inf",
-    "training.class_weights={yes=1e38}": "training.class_weights.yes = 1e+38: input should be less than or equal to",
+    "training.class_weights={yes=1e38}": "training.class_weights.yes = 1e+38: it must be at most",
     "training.class_weights={yes=-1,no=0,a=-1,b=-1,c=-1,d=-1,e=-1}": "and 4 more",
 }
 

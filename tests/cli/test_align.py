@@ -181,7 +181,10 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
         (["sft", "BASE", "pears.jsonl", "--out", "OUT"], ["No such file: pears.jsonl"]),
         (["sft", "BASE", "TABLE", "--out", "OUT"], ["table.csv, line 1: not readable as JSON"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epoch=1"], ["did you mean training.epochs?"]),
-        (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epochs=no"], ["training.epochs=no:", "integer"]),
+        (
+            ["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.epochs=no"],
+            ["training.epochs=no:", "whole number"],
+        ),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--seed", "-1"], ["--seed -1"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--device", "abacus"], ["--device abacus"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--resume"], ["no unfinished run"]),
@@ -195,7 +198,7 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
         ),
         (
             ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--set", "training.clip=nan"],
-            ["--set training.clip=nan: a number is needed"],
+            ["--set training.clip=nan: it must be a number"],
         ),
         (
             ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--set", "training.nope=1"],

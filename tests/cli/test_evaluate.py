@@ -79,21 +79,34 @@ def test_small_changes_of_the_texts_are_answered_too(reviews: Trained, tmp_path:
     assert glassformer(*command, "--overwrite").document["robustness"] == found
 
 
-def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, table: Path, tmp_path: Path) -> None:
+def test_evaluations_on_other_rows_are_kept_in_the_model_folder(reviews: Trained, table: Path, tmp_path: Path) -> None:
+    model, other = tmp_path / "model", write_csv(tmp_path / "other rows.v2.csv", UNSEEN_ROWS[:7])
+    shutil.copytree(reviews.folder, model, ignore=shutil.ignore_patterns("evaluation"))
+    folder = model / "evaluation"
+    for data in (table, table, other):
+        said = glassformer("evaluate", model, data)
+        assert ("is kept as" in said.err) == (data == other)
+    (kept,) = folder.glob("report-*")
+    assert f"note: the evaluation on {table}, 15 rows, is kept as {kept}\n" in said.err
+    assert kept.name.startswith(f"report-{table.stem}-")
+    assert str(table) in kept.read_text(encoding="utf-8")
+    figures = json.loads(kept.with_name(kept.name.replace("report", "metrics")).with_suffix(".json").read_text())
+    assert figures["data"]["source"] == str(table)
+    assert json.loads((folder / "metrics.json").read_text())["data"]["source"] == str(other)
+    for data in (table, other):
+        assert glassformer("evaluate", model, data).code == 0
+    assert {path.name.rpartition("-")[0] for path in folder.glob("*-*")} == {
+        f"{file}-{name}" for file in ("report", "metrics") for name in (table.stem, "other-rows-v2")
+    }
+
+
+def test_an_earlier_report_in_out_is_replaced_if_asked(reviews: Trained, table: Path, tmp_path: Path) -> None:
     other = write_csv(tmp_path / "other.csv", UNSEEN_ROWS[:7])
-    command = ("evaluate", reviews.folder)
-    for data, replaced in ((table, None), (table, None), (other, table), (table, other)):
-        if (tmp_path / "e").exists():
-            refused = glassformer(*command, data, "--out", tmp_path / "e")
-            misused(refused, "e holds an earlier report; choose another --out, or --overwrite to replace it")
-        said = glassformer(*command, data, "--out", tmp_path / "e", "--overwrite")
-        assert said.code == 0
-        rows = {table: 15, other: 7}.get(replaced or Path())
-        expected = (
-            f"note: this replaces the evaluation on {replaced}, {rows} rows in {tmp_path / 'e'}; --out OTHER keeps"
-        )
-        assert (expected in said.err) == (replaced is not None)
-        assert ("replaces" in said.err) == (replaced is not None)
+    assert glassformer("evaluate", reviews.folder, table, "--out", tmp_path / "e").code == 0
+    command = ("evaluate", reviews.folder, other, "--out", tmp_path / "e")
+    misused(glassformer(*command), "e holds an earlier report; choose another --out, or --overwrite to replace it")
+    assert glassformer(*command, "--overwrite").code == 0
+    assert {path.name for path in (tmp_path / "e").iterdir()} == {"metrics.json", "report.html"}
 
 
 @pytest.mark.parametrize("other", ["reviews", "attending"])
@@ -147,7 +160,6 @@ def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:
     assert '<th scope="row">not, good</th><td>–</td><td>–</td><td>–</td><td>–</td><td>0</td>' in page
     others = glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path, "--overwrite").err
     assert "the only class" not in others
-    assert f"replaces the evaluation on {table}, 1 row in" in others
 
 
 @pytest.mark.usefixtures("unsealed")
@@ -325,7 +337,7 @@ def test_a_train_flag_that_does_not_lead_to_the_rows(reviews: Trained, table: Pa
         (
             [("strange", "weird"), ("odd", "new")],
             [],
-            ["No label of this column is known: name the right column with --label"],
+            ["No label of this column is known: name the right column with --label. `glassformer predict` answers"],
         ),
         ([("good", POSITIVE)], ["--text", "nope"], ["no column 'nope' (--text)"]),
         ([("good", POSITIVE)], ["--label", "nope"], ["no column 'nope' (--label)"]),

@@ -139,10 +139,10 @@ def test_what_is_amiss_is_said_beside_the_text(model: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--top-p", "3"], ["--top-p 3", "less than or equal to 1"]),
+        (["--top-p", "3"], ["--top-p 3", "at most 1"]),
         (["--top-p", "0"], ["--top-p 0", "greater than 0"]),
         (["--top-p", "nan"], ["--top-p nan"]),
-        (["--top-k", "0"], ["--top-k 0", "greater than or equal to 1"]),
+        (["--top-k", "0"], ["--top-k 0", "at least 1"]),
         (["--temperature", "-1"], ["--temperature -1"]),
         (["--temperature", "inf"], ["--temperature inf"]),
         (["--repetition-penalty", "0"], ["--repetition-penalty 0"]),
@@ -162,7 +162,7 @@ def test_values_that_are_no_numbers(model: Path) -> None:
     said = glassformer("generate", model, "the", "--max-tokens", "many")
     assert (said.code, said.out) == (2, "")
     assert "'--max-tokens'" in said.err
-    assert "write a whole number" in said.err
+    assert "it must be a whole number" in said.err
 
 
 def test_other_folders_are_refused_in_a_sentence(model: Path, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_doubts_about_a_rare_label_alone_are_said(tmp_path: Path) -> None:
     said = glassformer("labels", write_csv(tmp_path / "rare.csv", rows))
     assert said.code == 0
     assert "rows have the label 'bad', which is rarer than 'good'; a model gives rare labels too rarely" in said.err
+    assert "\n  The first are most often wrong: read from the top, and stop where the labels are right.\n" in said.out
 
 
 def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert " more, in" not in said.out
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
-    assert "Estimate: about " in said.out
+    assert "The first are most often wrong" not in said.out, "three are shown"
     assert "which is rarer" not in said.err
     assert f"{findings}: {len(lines)} findings. Fill in the column new_label" in said.out
     assert f"then: glassformer labels {table} --apply {findings}" in said.err
@@ -458,6 +459,9 @@ def test_bad_labels_of_new_texts_are_one_sentence(tmp_path: Path) -> None:
     refused(("new", ""), ("newer", " "), says="nothing to add; 2 rows without a label left out (rows 1 and 2)")
     refused((ROWS[1][0], "good"), says="nothing to add; 1 row whose text")
     refused(("new", "good"), ("NEW", "bad"), says="row 2 has the text of row 1 and another label; decide for one")
+    both = "row 1: 'goodd' is not a label of", "row 3 has the text of row 2 and another label; decide for one"
+    for says in both:
+        refused(("newer", "goodd"), ("new", "good"), ("NEW", "bad"), says=says)
     refused(("new", "good"), says="has no column 'text', which", header=("row", "texts", *header[2:]))
     refused(("new", "good"), says="of a file of texts to label", header=("row", "text", "labels", *header[3:]))
 

@@ -120,7 +120,7 @@ def test_a_setting_given_twice_is_refused(
         (("train", "t.csv", "--out", "m", "--epoch", "3"), "--epochs"),
         (("train", "t.csv", "--out", "m", "--lr", "3"), "--learning-rate"),
         (("train", "t.csv", "--out", "m", "--batch-size", "8"), "--set section.key=value"),
-        (("train", "t.csv", "--out", "m", "--learning-rate", "1,5"), "write a number, such as 3 or 1.5"),
+        (("train", "t.csv", "--out", "m", "--learning-rate", "1,5"), "'1,5': it must be a number, such as 3 or 1.5"),
         (("trian", "t.csv"), "'train'"),
         (("compare-designs", "t.csv"), "'compare-variants'"),
     ],

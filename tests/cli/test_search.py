@@ -148,7 +148,7 @@ def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:
         (("--over", "d_model=16,32"), "model.d_model is both set and searched"),
         (("--over", "training.seed=1,2"), "cannot be varied"),
         (("--minutes", 0), "--minutes 0"),
-        (("--minutes", "soon"), "Invalid value for '--minutes'"),
+        (("--minutes", "soon"), "Invalid value for '--minutes': 'soon': it must be a number"),
         (("--text", "words"), "words"),
         (("--task", "number"), "no column holds numbers"),
         (("--resume",), "holds no unfinished search"),

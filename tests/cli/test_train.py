@@ -127,7 +127,11 @@ def test_rows_left_out_are_counted_and_listed(tmp_path: Path) -> None:
     )
     assert figure is not None
     card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
-    assert f"In cross-validation with 2 folds of the training rows: {figure[1]}). Expect" in card
+    assert (
+        f"In cross-validation with 2 folds of the training rows: {figure[1]}). `glassformer evaluate` measures it on"
+        in card
+    )
+    assert "a little less" not in card, "these models learned fewer rows than that of the folder"
 
 
 def test_the_card_says_what_goes_with_the_vectors_of_english(reviews: Trained) -> None:
@@ -324,14 +328,18 @@ def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) ->
     assert history[0] == history[1]
 
 
-def test_a_label_column_of_dates_or_ids_is_warned_of(tmp_path: Path) -> None:
+def test_a_column_of_dates_is_warned_of(tmp_path: Path) -> None:
     rows = [(f"film {number}", f"0{1 + number % 5}/0{1 + number % 7}/2024", f"A{number}") for number in range(240)]
     table = write_csv(tmp_path / "t.csv", rows, header=("text", "day", "ticket"))
     dates = glassformer("train", table, "--label", "day", "--out", tmp_path / "a", *COUNTING).err
     assert "warning: the label column 'day' holds dates: 35 classes in 240 rows. Such columns are rarely" in dates
     copied = [(text, day, "odd" if day[1] in "13579" else "even") for text, day, _ in rows]
     table = write_csv(tmp_path / "fine.csv", copied, header=("text", "day", "kind"))
-    assert "warning: the label column" not in glassformer("train", table, "--out", tmp_path / "b", *COUNTING).err
+    fine = glassformer("train", table, "--out", tmp_path / "b", *COUNTING).err
+    assert "warning: the label column" not in fine
+    assert "warning: the text column" not in fine
+    said = glassformer("train", table, "--text", "day", "--label", "kind", "--out", tmp_path / "c", *COUNTING).err
+    assert "warning: the text column 'day' holds dates, which say little as texts; --text names another one\n" in said
 
 
 def test_a_label_column_of_distinct_values_is_warned_of_by_doctor(tmp_path: Path) -> None:

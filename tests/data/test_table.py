@@ -110,7 +110,7 @@ def test_an_unlabelled_table_has_no_label(tmp_path: Path) -> None:
         (
             {"text": LONG, "label": [None] * 4},
             {"label": "label"},
-            "no row has a label in the column 'label'.*`glassformer desk TABLE`.*`glassformer labels TABLE` .*`next=`",
+            "no row has a label in the column 'label'.*`glassformer desk TABLE` lets you label",
         ),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"group": "zzz"}, "no column 'zzz' .`group=`.. It has"),
         ({"text": LONG, "label": [1, 1, 2, 2]}, {"text": "text", "label": "text"}, "both `text=` and `label=`"),

@@ -63,14 +63,18 @@ def test_every_step_says_where_and_how() -> None:
         ("labels", CHECK),
         ("slices", None),
         ("review", "glassformer predict 'runs/my reviews' `file='new.csv'` `automatic=0.9`"),
-        (None, CHECK),
     ]
+    last = steps_of(evaluation.model_copy(update={"label_doubts": None}))[-1]
+    assert (last.text, last.command) == ("Estimate how far more labelled rows would improve counting.", CHECK)
     assert steps[0].text == "Prefer TF-IDF + logistic regression: it is more accurate on these rows."
     assert "9 of 300 held-out rows of my reviews.csv have a label" in steps[1].text
     assert "(keyword: <refund>): it is right on .600 of them, and on .800 of the others" in steps[2].text
     assert evaluation.review is not None
     surest = next(each for each in evaluation.review.shares if each.asked == 0.9)
-    assert f"{surest.error.value:.3f}".removeprefix("0") in steps[3].text
+    assert surest.threshold is not None
+    assert surest.threshold.error is not None
+    left, wrong = 1 - surest.threshold.coverage.value, f"{surest.threshold.error.value:.3f}".removeprefix("0")
+    assert f"the least sure answers, here {left:.1%}: {wrong} of the others are wrong" in steps[3].text
     html = render(evaluation.model_copy(update={"next_steps": steps}))
     assert html.index("What to do next") < html.index('<section id="duel">')
     for section in ("duel", "slices", "review", "labels"):
@@ -153,9 +157,12 @@ def test_a_person_is_not_asked_to_read_a_tenth_for_little(left: float, advised: 
     assert review is not None
     wrong = {each.asked: each.error.value for each in review.shares}[1.0]
     error = Estimate(value=left * wrong, low=0, high=1)
-    shares = tuple(each.model_copy(update={"error": error} if each.asked == 0.9 else {}) for each in review.shares)
+    tenth = next(each for each in review.shares if each.asked == 0.9)
+    assert tenth.threshold is not None
+    applied = {"threshold": tenth.threshold.model_copy(update={"error": error})}
+    shares = tuple(each.model_copy(update=applied if each is tenth else {}) for each in review.shares)
     some = evaluation.model_copy(update={"review": review.model_copy(update={"shares": shares})})
-    assert any("least sure tenth" in step.text for step in steps_of(some)) == advised
+    assert any("least sure answers" in step.text for step in steps_of(some)) == advised
 
 
 def test_without_support_there_is_no_step() -> None:

@@ -1,5 +1,4 @@
 import random
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -40,8 +39,6 @@ def test_a_turned_label_is_the_first_finding() -> None:
     assert first["probability"] > 0.6
     assert first["text"] == ROWS[24][0]
     assert (check.estimated_wrong or 0) >= 1
-    said = truth_in(turned).estimate_in_words(replace(check, estimated_wrong=0.8))
-    assert (said or "").startswith("Estimate: about 1 label (1.0%) is wrong, or far fewer")
     assert check.agreement > 0.9
     assert check.majority == 41 / 80
     assert not check.knows_little

@@ -133,6 +133,17 @@ def test_a_file_that_does_not_match_is_refused(
         read_changes(fixes(tmp_path, lines), table)
 
 
+def test_all_rows_that_are_refused_are_said_at_once(tmp_path: Path) -> None:
+    table = truth_of(read_table(original(tmp_path)))
+    lines = [(1, ROWS[0][0], "good", label) for label in ("bad", "drop", *["baad"] * 11)]
+    with pytest.raises(UsageError, match=r"row 2 asks for 'drop' .* row 1 for another") as error:
+        read_changes(fixes(tmp_path, lines), table)
+    *others, more = error.value.listing
+    assert len(others) == 9
+    assert all(f"row {number}: 'baad' is not a label of" in said for number, said in enumerate(others, 3))
+    assert more == "  and 2 more"
+
+
 @pytest.mark.parametrize(("name", "written"), [("a.xlsx#S", "a-mended.csv"), ("a.arrow", "a-mended.parquet")])
 def test_what_is_not_written_is_mended_as_another_kind(name: str, written: str, tmp_path: Path) -> None:
     source = tmp_path / name

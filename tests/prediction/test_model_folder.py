@@ -20,6 +20,7 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction import weights_file as weights_module
 from glassformer.prediction.folder_format import FORMAT_VERSION, is_model_folder
+from glassformer.prediction.folder_names import of_other_rows
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.verify import verify
 from tests.prediction.samples import SMALL, small_trained_model
@@ -81,13 +82,15 @@ def test_other_files_in_the_folder_are_left_alone(folder: Path) -> None:
 def test_the_evaluation_of_a_replaced_model_goes_with_it(tmp_path: Path) -> None:
     evaluation = tmp_path / "evaluation"
     evaluation.mkdir()
-    for name in ("report.html", "metrics.json", "mine.txt"):
+    other_rows = [of_other_rows(name, "my-test.csv", "0123456789ab") for name in ("report.html", "metrics.json")]
+    for name in ("report.html", "metrics.json", *other_rows, "mine.txt", "report-mine.html"):
         (evaluation / name).write_text("of another model")
     save_model(tmp_path, small_trained_model(), card="")
-    assert len(contents(evaluation)) == 3  # there was no model here that they could have measured
+    assert len(contents(evaluation)) == 6  # there was no model here that they could have measured
     save_model(tmp_path, small_trained_model(seed=2), card="")
-    assert set(contents(evaluation)) == {"mine.txt"}
-    (evaluation / "mine.txt").unlink()
+    assert set(contents(evaluation)) == {"mine.txt", "report-mine.html"}
+    for path in evaluation.iterdir():
+        path.unlink()
     save_model(tmp_path, small_trained_model(seed=3), card="")
     assert not evaluation.exists()
 

@@ -68,8 +68,8 @@ def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Pa
     assert {each.row for each in found.label_doubts.listed} >= WRONG
     for words in (
         "Each row was answered by a model that had not learned it, but all rows together were used to choose the "
-        "weights of the readers and the calibration. So expect a little less",
-        "the honest figure",
+        "weights of the readers and the calibration. Only glassformer evaluate on rows that the model has not seen "
+        "gives the honest figure",
         "The intervals are wider than those of as many validation rows, because the models share most of their rows",
         "glassformer train &lt;reviews&gt;",
         "Their texts are not in this page",

@@ -83,7 +83,7 @@ def _show(diagnosis: Diagnosis) -> None:
         f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.in_words}"
         f"{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
-    show_findings(diagnosis.findings)
+    show_findings(diagnosis.findings, brief=True)
     for limit in diagnosis.limits:
         say(f"to save time, {limit}")
     others = (

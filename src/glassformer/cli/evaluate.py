@@ -26,7 +26,7 @@ from glassformer.data.files import write_aside
 from glassformer.data.json_files import read_json
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
+from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE, of_other_rows
 from glassformer.prediction.shipped import is_shipped
 
 if TYPE_CHECKING:
@@ -102,17 +102,18 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
     else:
         _show(evaluation)
     history = None if predictor.trained.config.transformer_is_silent else predictor.trained.metrics.get("history")
-    _write(folder, evaluation, document, history)
+    _write(folder, evaluation, document, history, keep=folder == model / EVALUATION_FOLDER)
 
 
-def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None) -> None:
+def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None, *, keep: bool) -> None:
     """Write the report and the figures. They have been shown already, so a full disk does not lose them."""
     from glassformer.evaluation.report import write_report
 
     doing("writing the report")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
+        if keep:
+            _keep_other(folder, evaluation)
         write_report(folder / REPORT_FILE, evaluation, history)
         write_aside(folder / FIGURES_FILE, document + "\n")
     except OSError as error:
@@ -121,15 +122,19 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: History
         ) from error
 
 
-def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
+def _keep_other(folder: Path, evaluation: Evaluation) -> None:
+    """Rename the report and the figures of other rows: they get the name of their table."""
     try:
-        earlier = read_json(figures)["data"]
-        source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
+        earlier = read_json(folder / FIGURES_FILE)["data"]
+        source, rows, digest = str(earlier["source"]), int(earlier["rows"]), str(earlier["sha256"])
     except (GlassformerError, OSError, ValueError, TypeError, KeyError):  # there is none, or none that can be read
         return
-    if digest != evaluation.data.sha256:
-        shown = f"{source}, {counted(rows, 'row')}"
-        say(f"note: this replaces the evaluation on {shown} in {figures.parent}; --out OTHER keeps both")
+    if digest == evaluation.data.sha256:
+        return
+    for file in (FIGURES_FILE, REPORT_FILE):
+        if (path := folder / file).is_file():
+            path.replace(kept := path.with_name(of_other_rows(file, source, digest)))
+    say(f"note: the evaluation on {source}, {counted(rows, 'row')}, is kept as {kept}")
 
 
 def _show(evaluation: Evaluation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from glassformer.errors import UsageError
+from glassformer.training.setting_names import complaint
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -57,4 +58,4 @@ def settings_of(kind: type[Settings], **flags: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         flag = str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+        raise UsageError(f"--{flag} {first['input']}: {complaint(first)}") from error

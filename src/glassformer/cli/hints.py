@@ -7,14 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from glassformer.errors import UsageError
-from glassformer.training.setting_names import nearest
+from glassformer.errors import UsageError, quoted
+from glassformer.training.setting_names import nearest, plain
 
-_IN_OUR_WORDS = {
-    "Input should be a valid number, unable to parse string as a number": "write a number, such as 3 or 1.5",
-    "Input should be a valid integer, unable to parse string as an integer": "write a whole number, such as 3",
-}
-"""What typer says of numbers."""
+_EXAMPLES = {"it must be a number": "such as 3 or 1.5", "it must be a whole number": "such as 3"}
 _EXTRA = re.compile(r"unexpected extra argument\S* \((.+)\)")
 _TAKE_TEXTS = {"explain", "generate", "predict", "trace"}
 
@@ -29,10 +25,23 @@ def add_hint(error: Exception) -> None:
         error.message = "--next: give a number and a table, as in --next 50 more.csv"  # type: ignore[attr-defined]
     else:
         said = str(getattr(error, "message", ""))
-        if said in _IN_OUR_WORDS:
-            error.message = _IN_OUR_WORDS[said]  # type: ignore[attr-defined]
+        if said.startswith("Input should"):
+            words = plain(said)
+            example = f", {_EXAMPLES[words]}" if words in _EXAMPLES else ""
+            error.message = f"{_typed(error)}{words}{example}"  # type: ignore[attr-defined]
         elif (extra := _EXTRA.search(said)) and any(map(is_file, (extra[1], *extra[1].split()))):
             error.message = f"{said}; to read several tables as one, put them into a folder and name that"  # type: ignore[attr-defined]
+
+
+def _typed(error: Any) -> str:
+    """Return the value of the refused option, as it was typed, and a colon."""
+    options = getattr(getattr(error, "param", None), "opts", ())
+    typed = ""
+    for argument, following in zip(sys.argv, (*sys.argv[1:], ""), strict=True):
+        name, sign, value = argument.partition("=")
+        if name in options:  # of several, the last one counts
+            typed = f"{quoted(value if sign else following)}: "
+    return typed
 
 
 def _begins_a_text(error: Any) -> bool:

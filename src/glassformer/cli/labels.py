@@ -286,8 +286,8 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
             about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
             show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
         _show_rest(found.height, out)
-        if why == DOUBTFUL and found.height and (estimate := truth.estimate_in_words(check)):
-            show(f"  {estimate}")
+        if why == DOUBTFUL and found.height > _SHOWN:
+            show("  The first are most often wrong: read from the top, and stop where the labels are right.")
         if why == DOUBTFUL:
             _warn_of_rare_class(found, truth)
     if check.curve is not None:

@@ -69,14 +69,17 @@ def read_aloud(
     notes: bool = True,
 ) -> Sources:
     """Read the tables of a run, say how the columns were found, and warn of one that may not be the right one."""
+    from glassformer.data.column_kinds import without_words
     from glassformer.data.sources import read_sources
     from glassformer.targets.parts import part_of
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
-    for note in sources.train.notes if notes else ():
+    train = sources.train
+    for note in train.notes if notes else ():
         say_note(note)
-    for doubt in part_of(source.task, "training").doubts(sources.train):
+    unread = None if train.inputs else without_words(train.frame["text"], train.text_column)
+    for doubt in filter(None, (unread, *part_of(source.task, "training").doubts(train))):
         say(f"warning: {as_flags(doubt)}")
     return sources
 
@@ -187,12 +190,19 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
         show("  ".join(cells).rstrip())
 
 
-def show_findings(findings: Sequence[Finding]) -> None:
-    """Write findings of `doctor` or `audit` by their level, each with its advice."""
+def show_findings(findings: Sequence[Finding], *, brief: bool = False) -> None:
+    """Write findings of `doctor` or `audit` by their level, each with its advice.
+
+    Args:
+        brief: name those that are good in one line.
+    """
     from glassformer.doctor.findings import LEVELS
 
     for level in LEVELS:
         found = [finding for finding in findings if finding.level == level]
+        if brief and level == "good" and found:
+            show(f"\n{level}: {', '.join(finding.check for finding in found)} (--json shows the figures)")
+            continue
         show(f"\n{level}: {len(found) or 'none'}")
         for finding in found:
             show(f"  {finding.check}: {finding.found}")

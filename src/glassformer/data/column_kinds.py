@@ -6,6 +6,7 @@ from typing import Literal
 import polars as pl
 
 from glassformer.data.column_names import KNOWN_NAMES, folded
+from glassformer.errors import quoted
 
 Kind = Literal[
     "empty", "lists or records", "dates", "decimal numbers", "whole numbers", "e-mail addresses", "links", "ids",
@@ -73,6 +74,31 @@ def kind_of(values: pl.Series) -> Kind:
     if _most(looked_at, _CODE) and _most(looked_at, r"\d") and looked_at.n_unique() > MOST * len(looked_at):
         return "ids"
     return "words"
+
+
+def without_words(texts: pl.Series, column: str) -> str | None:
+    """Return a message if the texts of a column are dates or numbers, or None."""
+    kind = kind_of(texts.head(LOOKED_AT))
+    if kind not in ("dates", "whole numbers", "decimal numbers"):
+        return None
+    return f"the text column {quoted(column)} holds {kind}, which say little as texts; `text=` names another one"
+
+
+_NESTED = {
+    "annotations": ('"result":', "what Label Studio writes as JSON; export JSON-MIN or CSV there"),
+    "messages": ('"role":', "conversations; write a column with the text and one with its label"),
+    "entities": ('"start_offset":', "labels of parts of a text; a table has a label for each whole text"),
+}
+"""What a column of this name holds in the exports of other programs, and what its cells have in them."""
+
+
+def nested_labels(sample: pl.DataFrame) -> str | None:
+    """Return what a table is that holds no column of labels, and what to do, or None."""
+    for column, (sign, what) in _NESTED.items():
+        values = sample[column].drop_nulls() if column in sample.columns else pl.Series()
+        if values.dtype == pl.String and len(values) and values[0].startswith("[{") and sign in values[0]:
+            return f"the column {quoted(column)} holds {what}."
+    return None
 
 
 def is_near_unique(values: pl.Series) -> bool:

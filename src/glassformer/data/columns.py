@@ -13,6 +13,7 @@ from glassformer.data.column_kinds import (
     is_opaque,
     kind_of,
     looks_like_data,
+    nested_labels,
 )
 from glassformer.data.column_names import (
     LABEL_NAMES,
@@ -32,7 +33,7 @@ CLEARLY = 2.0  # the text column found by content must beat the next one by this
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
 _MOST_TITLES, _ROWS_OF_TITLE = 5, 10  # values of a column `title`, and rows of each, that are no texts
 WORDS_OF_TEXT = 3  # a column that differs in most rows and has this many words per row is taken for a text
-HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some; `glassformer labels TABLE` then chooses more (`next=`)."
+HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some."
 _ONE_COLUMN = (
     " If the table should have more than one column: they are separated by commas, semicolons, tabs or bars, and no "
     "row is in quotes as a whole."
@@ -121,6 +122,8 @@ def find_columns(sample: pl.DataFrame, source: str, *, labelled: bool, **wanted:
             f"The column {quoted(taken)} looks like the label, but `columns=` names it as an input. Leave it out "
             "there, or name the label with `label=`."
         )
+    if labelled and label_by_name is None and (why := nested_labels(sample)):
+        raise UsageError(f"{source}: {why}")
     rest = [name for name in free if name != label_by_name]
     told = None if text_by_name else _only(rest, lambda name: may_name_text(name) and _is_text(sample[name]))
     found_text = text_by_name or told or _text_by_content(sample, source, rest, kept)

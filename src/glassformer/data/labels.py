@@ -119,7 +119,10 @@ class LabelSet:
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
             way_out = f"{hint}Correct these labels, remove the rows, or train with rows of that label."
             if are_new and not near:
-                way_out = "No label of this column is known: name the right column with `label=`."
+                way_out = (
+                    "No label of this column is known: name the right column with `label=`. `glassformer predict` "
+                    "answers texts that have no label."
+                )
         raise UsageError(
             f"{table.place(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
             f"not seen in training{nor}. Known: {known}. {way_out}"

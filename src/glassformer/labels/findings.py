@@ -79,7 +79,7 @@ class LabelCheck:
         majority: the same for one answer to all rows: the most frequent label, the more frequent of yes and no for
             each label, or the mean, whose R² is 0.
         knows_nothing: whether the model is not clearly better than this one answer. Then no label is doubted.
-        estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too. None of
+        estimated_wrong: an estimate of how many labels are wrong, mostly far too high: hard texts count too. None of
             numbers, and if the model knows nothing.
         curve: what more rows would bring. None if there are too few rows to tell, or the model knows nothing.
     """

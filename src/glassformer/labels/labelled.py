@@ -28,6 +28,7 @@ from glassformer.data.table import Dropped, Table, first_rows, read_table, row_l
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
+from glassformer.labels.refused_rows import RefusedRows
 from glassformer.labels.truth import Truth
 from glassformer.readers.counting.ngrams import words_of
 
@@ -204,9 +205,13 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     taken: dict[int, str] = {}
     first: dict[str, int] = {}
     left_out: dict[str, list[int]] = {}
+    refused = RefusedRows()
     for number, (text, cell) in enumerate(zip(texts, cells, strict=True), 1):
-        place, key = f"{filled_in}, row {number}", _key(text)
-        new = cell and truth.checked(cell, place, new_class=True)
+        place, key, new = f"{filled_in}, row {number}", _key(text), cell
+        with refused.row():
+            new = cell and truth.checked(cell, place, new_class=True)
+            if new is not None and key in first and taken[first[key]] != new:
+                raise UsageError(f"{place} has the text of row {first[key]} and another label; decide for one")
         why = (
             "without a label" if cell is None else
             f"with {quoted(DROP)} as the label" if new is None else
@@ -214,12 +219,11 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
             f"whose text {table.source} already has" if key in known else
             "with the text of an earlier row" if key in first else None
         )  # fmt: skip
-        if new is not None and key in first and taken[first[key]] != new:
-            raise UsageError(f"{place} has the text of row {first[key]} and another label; decide for one")
         if why is None and new is not None:
             taken[number], first[key] = new, number
         else:
             left_out.setdefault(str(why), []).append(number)
+    refused.check()
     dropped = tuple(Dropped(reason=why, rows=numbers) for why, numbers in left_out.items())
     if not taken:
         raise UsageError(f"{filled_in}: nothing to add; {'; '.join(map(in_words, dropped))}")

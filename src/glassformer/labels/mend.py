@@ -28,6 +28,7 @@ from glassformer.data.several_labels import json_list
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list, typed
+from glassformer.labels.refused_rows import RefusedRows
 from glassformer.labels.truth import Truth
 from glassformer.prediction.answer_files import csv_rows, kind_of, opened_to_write, write_lines_to
 
@@ -49,26 +50,29 @@ def read_changes(filled_in: Path, truth: Truth) -> dict[int, str | None]:
     """Return row → new label of a file of findings that a person has filled in; None leaves the row out.
 
     Raises:
-        UsageError: the file cannot be read, belongs to another table or to an earlier version of it, or asks for a
-            label that the table does not have. The message names the row of the file.
+        UsageError: the file cannot be read, belongs to another table or to an earlier version of it, or asks for labels
+            that the table does not have, or for two of one row. The message names the rows of the file.
     """
     table = truth.table
     texts = map(shown, table.frame["text"])
     known = dict(zip(table.frame["row"], zip(texts, truth.cells, strict=True), strict=True))
     changes: dict[int, str | None] = {}
     asked_at: dict[int, int] = {}
+    refused = RefusedRows()
     for number, line in enumerate(_lines_of(filled_in), 1):
         place = f"{filled_in}, row {number}"
         row = _checked_row(line, known, place, truth)
         if not (new := _tidy(line[NEW_LABEL])):
             continue
-        label = truth.checked(new, place)
-        if row in changes and changes[row] != label:
-            raise UsageError(
-                f"{place} asks for {quoted(new)} as the new label of row {row} of {table.source}, and row "
-                f"{asked_at[row]} for another; decide for one"
-            )
-        changes[row], asked_at[row] = label, number
+        with refused.row():
+            label = truth.checked(new, place)
+            if row in changes and changes[row] != label:
+                raise UsageError(
+                    f"{place} asks for {quoted(new)} as the new label of row {row} of {table.source}, and row "
+                    f"{asked_at[row]} for another; decide for one"
+                )
+            changes[row], asked_at[row] = label, number
+    refused.check()
     if not changes:
         raise UsageError(
             f"{filled_in}: the column {NEW_LABEL} is empty, so there is nothing to mend. Fill in labels, or {DROP} to "

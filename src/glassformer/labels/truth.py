@@ -167,10 +167,6 @@ class Truth(ABC):
     def figures(self, check: LabelCheck) -> dict[str, float | None]:
         """Return the same as JSON."""
 
-    def estimate_in_words(self, check: LabelCheck) -> str | None:  # noqa: ARG002
-        """Say how many labels are wrong, if there is an estimate."""
-        return None
-
     @abstractmethod
     def measured(self, measure: float) -> str:
         """Say how sure the model is of a suggestion."""

@@ -65,6 +65,7 @@ from glassformer.prediction.folder_names import (
     REPORT_FILE,
     SNAPSHOTS_FOLDER,
     TEXTS_FILE,
+    any_other_rows,
 )
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.reader_files import COUNTING_FILES, READERS_FOLDER, read_readers, save_readers
@@ -76,9 +77,10 @@ from glassformer.readers.reader import Reader
 
 _OF_EARLIER = (
     REPORT_FILE, AUDIT_PAGE, AUDIT_FILE, SNAPSHOTS_FOLDER,
-    f"{EVALUATION_FOLDER}/{REPORT_FILE}", f"{EVALUATION_FOLDER}/{FIGURES_FILE}",
+    *(f"{EVALUATION_FOLDER}/{name}" for file in (REPORT_FILE, FIGURES_FILE) for name in (file, any_other_rows(file))),
 )  # fmt: skip
-"""What a folder may hold about its model. Some of it shows texts. It goes first: a kill leaves none beside another."""
+"""What a folder may hold about its model, as patterns. Some of it shows texts. It goes first: a kill leaves none beside
+another model."""
 _OF_MODEL = "config.json", SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, READERS_FOLDER
 """What a folder may hold of its model, besides the files that each one has. config.json goes first."""
 Config = TypeVar("Config", bound=AnyFolderConfig)
@@ -172,7 +174,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
         _write(aside, texts, trained)
         if taken := [name for name in written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
-        put_in_place(aside, folder, (*(_OF_EARLIER if replaced else ()), *_OF_MODEL))
+        earlier = [str(path.relative_to(folder)) for each in _OF_EARLIER for path in folder.glob(each)]
+        put_in_place(aside, folder, (*(earlier if replaced else ()), *_OF_MODEL))
     except (OSError, SafetensorError, GlassformerError) as error:
         remove_aside(aside)
         needed = sum(map(len, texts.values())) + sum(weight.nbytes for weight in trained.model.state_dict().values())

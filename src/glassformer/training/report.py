@@ -148,16 +148,14 @@ def _shown(step: NextStep, found: Any) -> NextStep:
 
 def used_for(what: list[str], prepared: Prepared) -> str:
     """Say what the held-out rows were used for beside the epoch, and what that means."""
-    expect = (
-        "So expect a little less on new texts: glassformer evaluate on rows that the model has not seen gives the "
-        "honest figure."
-    )
+    measure = "Only glassformer evaluate on rows that the model has not seen gives the honest figure."
     if prepared.splits.validation is None:
         return (
             "Each row was answered by a model that had not learned it, but all rows together were used to choose "
-            f"{' and '.join(what)}. {expect} The intervals are wider than those of as many validation rows, because "
+            f"{' and '.join(what)}. {measure} The intervals are wider than those of as many validation rows, because "
             "the models share most of their rows (Nadeau & Bengio 2003)."
         )
-    parts = what if prepared.recipe.training.without_transformer else ["the epoch", *what]
+    by_epoch = not prepared.recipe.training.without_transformer
+    parts, expect = (["the epoch", *what], " So expect a little less on new texts.") if by_epoch else (what, "")
     chosen = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
-    return f"The model did not learn these rows, but they were used to choose {chosen}. {expect}"
+    return f"The model did not learn these rows, but they were used to choose {chosen}.{expect} {measure}"

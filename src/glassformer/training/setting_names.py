@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,5 +27,26 @@ def complaint(found: Mapping[str, Any]) -> str:
     """Return why a value of a setting is refused, as one of pydantic's findings says it."""
     value, message = found["input"], found["msg"].removeprefix("Value error, ")
     if isinstance(value, float) and math.isnan(value):  # pydantic says that it should be less than some bound
-        return "a number is needed"
+        return "it must be a number"
+    return plain(message)
+
+
+_PLAIN = {
+    "Input should": "it must",
+    "should": "must",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "valid integer": "whole number",
+    "valid number": "number",
+    "a valid boolean": "true or false",
+    "valid string": "text",
+}
+"""The words of pydantic, and ours."""
+
+
+def plain(message: str) -> str:
+    """Return what pydantic says of a value in plain words, without how it tried to read it."""
+    for theirs, ours in _PLAIN.items():
+        message = message.replace(theirs, ours)
+    message = re.sub(r"(whole number|number|true or false|text), (unable|got) .*", r"\1", message)
     return f"{message[:1].lower()}{message[1:]}"

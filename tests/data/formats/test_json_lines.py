@@ -138,3 +138,26 @@ def test_an_object_as_pandas_writes_it_is_read(orient: str, tmp_path: Path) -> N
     }
     notes, rows = notes_and_rows(tmp_path / "t.json", json.dumps(written[orient]))
     assert (rows, len(notes)) == (ROWS, 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "says"),
+    [
+        ("annotations", [{"result": [{"value": {"choices": ["good"]}}]}], "export JSON-MIN or CSV"),
+        (
+            "messages",
+            [{"role": "user", "content": "a film"}, {"role": "assistant", "content": "good"}],
+            "conversations",
+        ),
+        ("entities", [{"label": "FILM", "start_offset": 0, "end_offset": 4}], "a label for each whole text"),
+    ],
+)
+def test_exports_without_a_column_of_labels_say_what_to_do(
+    column: str, cell: list[dict[str, Any]], says: str, tmp_path: Path
+) -> None:
+    rows = [{"text": f"film number {number}", column: cell, "done": number % 2} for number in range(20)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"the column '{column}' holds .*{says}"):
+        read_table(path)
+    assert read_table(path, label="done").label_column == "done"

@@ -217,7 +217,7 @@ def test_the_measurement_is_timed_before_the_rungs(tmp_path: Path, world: Callab
     assert found.best.recipe.model.dropout == 0.2  # type: ignore[union-attr]
     assert 250 - 1.5 * 5 * 1.2 * UNIT - 2 * UNIT < made.now < 300 - 5 * UNIT
     short = world()
-    with pytest.raises(UsageError, match=r"trainings that measure the choice 50 seconds. Give at least 3 minutes"):
+    with pytest.raises(UsageError, match=r"trainings that measure the choice 50 seconds. Give at least 4 minutes"):
         run(tmp_path / "short", short, minutes=2, measure=lambda _: slow(short))
     assert len(short.jobs) == 2
 

@@ -61,7 +61,7 @@ def test_values_that_go_together_with_others_alone_are_searched_with_these() -> 
     ("over", "words"),
     [
         ("dropot=0,.1", "unknown key model.dropot (did you mean model.dropout?)"),
-        ("dropout=0,2", "`over='model.dropout=2'`: model.dropout = 2: input should be less than 1"),
+        ("dropout=0,2", "`over='model.dropout=2'`: model.dropout = 2: it must be less than 1"),
         ("dropout=0.1", "a search needs at least two values"),
         ("dropout", "write key=value,value"),
         ("training.seed=0,1", "every trial is trained with several seeds"),

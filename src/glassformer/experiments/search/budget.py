@@ -12,6 +12,7 @@ ETA = 3
 SHORT = 1 / ETA  # of the steps, in the first rung
 _LATE = 1.1  # a training is stopped when it has taken this much more than all of the time that was left for it
 _LAST_STEPS = 5.0  # seconds
+_SAFE = 1.25  # later trainings may take this much more than the first ones
 
 
 class Plan(Record):
@@ -89,4 +90,5 @@ def too_short(clock: Clock, needed: float, trial: float, measuring: float, searc
     )
     if searches > 1:
         why += f"; with fewer than {FEW_ROWS:,} rows, a table needs {counted(searches, 'such search', 'such searches')}"
-    return f"`minutes={clock.seconds / 60:g}` is too short: {why}. Give at least {math.ceil(needed / 60)} minutes"
+    minutes = math.ceil(_SAFE * needed / 60)
+    return f"`minutes={clock.seconds / 60:g}` is too short: {why}. Give at least {minutes} minutes"

@@ -82,13 +82,11 @@ def sentences(evaluation: LabelEvaluation) -> list[str | None]:
 def _of_the_surest(review: Review) -> str:
     """Say how much is wrong if the surest 90% of the answers are given automatically."""
     surest = next(each for each in review.shares if each.asked == 0.9)
-    said = f"of the surest 90% of these answers, {share_in_percent(surest.error.value)} are wrong"
     if (found := surest.threshold) is None or found.error is None:
-        return said
+        return f"of the surest 90% of these answers, {share_in_percent(surest.error.value)} are wrong"
     return (
-        f"{said}. `automatic=0.9`, whose threshold comes from held-out rows, leaves "
-        f"{share_in_percent(1 - found.coverage.value)} to a person; of the others, "
-        f"{share_in_percent(found.error.value)} are wrong"
+        f"`automatic=0.9` leaves {share_in_percent(1 - found.coverage.value)} of these texts to a person; of the "
+        f"other answers, {share_in_percent(found.error.value)} are wrong"
     )
 
 

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.wording import share_in_percent
 from glassformer.errors import quoted
 from glassformer.evaluation.doubtful_rows import labels_command
 from glassformer.evaluation.next_steps import check_doubts, choose, read_slice
@@ -16,7 +17,7 @@ from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 _MOST_STEPS = 5
 _AUTOMATIC = 0.9
-_MOST_LEFT = 0.9  # of the share of wrong answers: otherwise a person reads a tenth of them for little
+_MOST_LEFT = 0.9  # of the share of wrong answers: otherwise a person reads answers for little
 
 
 def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
@@ -70,20 +71,30 @@ def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
     """Advise to send the least sure answers to a person, if clearly fewer of the others are wrong."""
     if evaluation.review is None or (evaluation.costs is not None and evaluation.costs.asked):
         return None
-    errors = {each.asked: each.error.value for each in evaluation.review.shares if each.threshold or each.asked == 1}
-    if _AUTOMATIC not in errors or errors[_AUTOMATIC] > _MOST_LEFT * errors[1.0]:
+    shares = {each.asked: each for each in evaluation.review.shares}
+    found, of_all = shares[_AUTOMATIC].threshold, shares[1.0].error.value
+    if found is None or found.error is None or found.error.value > _MOST_LEFT * of_all:
         return None
+    seen = share_in_percent(1 - found.coverage.value)
     return NextStep(
-        text=f"Let a person see the least sure tenth of the answers: {share(errors[_AUTOMATIC])} of "
-        f"the surest {_AUTOMATIC:.0%} are wrong, against {share(errors[1.0])} of all.",
+        text=f"Let a person see the least sure answers, here {seen}: {share(found.error.value)} of the others are "
+        f"wrong, against {share(of_all)} of all.",
         section="review",
         command=f"glassformer predict {shlex.quote(str(folder))} `file='new.csv'` `automatic={_AUTOMATIC:g}`",
     )
 
 
 def _label_more(evaluation: LabelEvaluation, config: FolderConfig) -> NextStep | None:
-    """Advise to estimate what more labels would bring, if the training table has enough rows for an estimate."""
+    """Advise to estimate what more labels would bring, if the training table has enough rows for an estimate.
+
+    The check of doubtful labels ends with this estimate, so it is not advised twice.
+    """
     command, rows = labels_command(config), evaluation.data.training_rows or 0
-    if command is None or rows < fewest_rows(len(evaluation.class_names)) or evaluation.metrics.accuracy.value == 1:
+    if (
+        command is None
+        or evaluation.label_doubts is not None
+        or rows < fewest_rows(len(evaluation.class_names))
+        or evaluation.metrics.accuracy.value == 1
+    ):
         return None
     return NextStep(text="Estimate how far more labelled rows would improve counting.", command=command)

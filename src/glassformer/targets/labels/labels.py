@@ -129,14 +129,6 @@ class OneLabel(Truth):
             "estimated_wrong_labels": None if check.estimated_wrong is None else round(check.estimated_wrong, 1),
         }
 
-    def estimate_in_words(self, check: LabelCheck) -> str | None:
-        wrong = check.estimated_wrong or 0
-        labels, are = counted(round(wrong), "label"), "is" if round(wrong) == 1 else "are"
-        return (
-            f"Estimate: about {labels} ({wrong / check.rows:.1%}) {are} wrong, or far fewer: labels that are hard to "
-            "tell count too."
-        )
-
     def measured(self, measure: float) -> str:
         return f"probability {decimals(measure)}"
 
@@ -206,10 +198,6 @@ class SeveralLabels(OneLabel):
             f"{share_in_percent(check.agreement)} of the answers, a yes or no for each label, agree with the labels. "
             f"Always giving the more frequent one would agree with {share_in_percent(check.majority)}."
         )
-
-    def estimate_in_words(self, check: LabelCheck) -> str | None:
-        labels = counted(round(check.estimated_wrong or 0), "label is", "labels are")
-        return f"Estimate: about {labels} missing or too many, or far fewer: labels that are hard to tell count too."
 
     def checked(self, new: str, place: str, *, new_class: bool = False) -> str | None:
         if new.lower() == NONE and new not in self.names:

@@ -71,9 +71,9 @@ def measured(trained: TrainedModel) -> list[str]:
 def _validation(trained: TrainedModel) -> str:
     config, best, readers = trained.config, trained.metrics.get("best", {}), trained.metrics.get("readers")
     rows = config.data["validation_rows"]
-    expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
+    measure = "`glassformer evaluate` measures it on new texts."
     if readers is not None and rows and config.transformer_is_silent:
-        return f"On {counted(rows, 'validation row')}: {_accuracy(trained, readers['accuracy'])}. {expect}"
+        return f"On {counted(rows, 'validation row')}: {_accuracy(trained, readers['accuracy'])}. {measure}"
     if "validation_agreement" in best:
         known = ""
         if "validation_accuracy" in best:
@@ -88,10 +88,11 @@ def _validation(trained: TrainedModel) -> str:
         of = counted(rows, "validation row, the one", "validation rows, the ones")
         accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
         loss = best.get("calibrated_loss", best["validation_loss"])
-        return f"On {of} that chose this epoch: {_accuracy(trained, accuracy)}, loss {loss:.4f}. {expect}"
+        said = f"{_accuracy(trained, accuracy)}, loss {loss:.4f}. Expect a little less on new texts"
+        return f"On {of} that chose this epoch: {said}; `glassformer evaluate` measures it."
     if readers is not None:
         said = _accuracy(trained, readers["accuracy"])
-        return f"In cross-validation with {readers['folds']} folds of the training rows: {said}. {expect}"
+        return f"In cross-validation with {readers['folds']} folds of the training rows: {said}. {measure}"
     return (
         "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
         "measures it."

@@ -1,0 +1,30 @@
+"""Rows of a file that a person has filled in, and what is wrong with them: all of it is said at once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from glassformer.errors import UsageError
+
+_MOST_NAMED = 10
+
+
+class RefusedRows:
+    """Collects what is wrong with rows."""
+
+    def __init__(self) -> None:
+        self._why: list[str] = []
+
+    @contextmanager
+    def row(self) -> Iterator[None]:
+        """Note the `UsageError` of a row, and go on with the next one."""
+        try:
+            yield
+        except UsageError as error:
+            self._why.append(error.message)
+
+    def check(self) -> None:
+        """Raise `UsageError` if anything is wrong. The first ten rows are named, and the others counted."""
+        if not self._why:
+            return
+        (first, *others), more = self._why[:_MOST_NAMED], len(self._why) - _MOST_NAMED
+        raise UsageError(first, [f"  {why}" for why in (*others, *([f"and {more:,} more"] if more > 0 else []))])
