@@ -13,7 +13,7 @@ from tokenizers import PreTokenizedString
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import BEGIN, fields
-from glassformer.data.tokenizers import CUT_INTO_WORDS
+from glassformer.data.tokenizers import CUT_INTO_WORDS, whole_end
 
 NO_WORD = -1
 
@@ -100,7 +100,7 @@ def _spans_of_words(text: str, first: int) -> Iterator[tuple[int, int]]:
     pieces.normalize(_normalise)
     CUT_INTO_WORDS.pre_tokenize(pieces)
     for _, (start, end), _ in pieces.get_splits(offset_referential="original", offset_type="char"):
-        yield first + start, first + end
+        yield first + start, first + whole_end(text, end)
 
 
 def _normalise(piece: Any) -> None:
