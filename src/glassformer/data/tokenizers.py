@@ -281,7 +281,7 @@ def unknown_words_of(text: str, encoding: Encoding) -> list[str]:
 def whole_end(text: str, end: int) -> int:
     """Return where a token ends with the marks that its last letter is composed of, which the library leaves out."""
     letter = end - 1
-    while 0 < end < min(len(text), letter + _MOST_MARKS) and len(normalize("NFC", text[letter : end + 1])) == 1:
+    while 0 < end < min(len(text), letter + _MOST_MARKS) and len(normalize("NFKC", text[letter : end + 1])) == 1:
         end += 1
     return end
 

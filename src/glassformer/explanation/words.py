@@ -55,8 +55,9 @@ class TextInWords:
                 of_counted.append(len(words) - 1)
                 continue
             for start, end in _spans_of_words(text[first:last], first):
-                if not words or start >= words[-1].end:
-                    words.append(Word(text=text[start:end], start=start, end=end))
+                if words and start < words[-1].end:  # of ½kg, 2kg begins in the character of the word 1
+                    start, end = words[-1].start, max(end, words.pop().end)
+                words.append(Word(text=text[start:end], start=start, end=end))
                 of_counted.append(len(words) - 1)
         return cls(text=text, words=tuple(words), of_counted=np.array(of_counted, np.int64))
 
