@@ -296,7 +296,7 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
         ({16: "three"}, (), ["column 'score': 'three' (row 17) is not a finite number", "say so: --task classes"]),
         ({16: "inf"}, (), ["'inf' (row 17)"]),
         ({16: "nan", 17: "?"}, (), ["'nan' (row 17) and '?' (row 18) are not finite numbers"]),
-        ({2: "3,5"}, (), ["'3,5' (row 3)", "with a point: 3.5"]),
+        ({2: "3,5"}, (), ["'3,5' (row 3)", "Write 3,5 as 3.5, and 1,000 as 1000."]),
         (dict.fromkeys(range(30), "4"), (), ["every row has the number 4"]),
         (dict.fromkeys(range(30), "good"), (), ["is not a finite number"]),
         ({}, ("--fold-labels",), ["--fold-labels is for models"]),

@@ -38,6 +38,7 @@ def test_a_new_label_is_learned_and_the_old_ones_are_kept(reviews: Trained, grow
     assert said.code == 0, said.err
     assert "weights: model, the head too, grown by 1 label" in said.err
     assert "× learned before, in " in said.err
+    assert f"new labels: '{THIRD}' (42)" in said.err
     assert "training anew on all rows was as accurate" in said.err
     assert f"{reviews.table.name}: validation: " in said.err
     config, before = (json.loads((each / "config.json").read_text()) for each in (folder, reviews.folder))

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from glassformer.data.sources import Sources
+from glassformer.data.spellings import new_labels
 from glassformer.data.splits import REPLAYED, Splits, ValidationConfig, joined, with_added
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
@@ -42,6 +43,17 @@ def test_what_was_held_out_stays_so_and_a_tenth_of_the_new_rows_joins_it() -> No
     assert found.train.source == "old.csv and new.csv"
     assert found.notes == ("before", "added: 18 rows of new.csv to learn from")
     assert REPLAYED not in found.train.frame.columns
+
+
+def test_it_is_said_that_texts_have_another_label_than_before() -> None:
+    found = added(new=[("old 1", "b"), ("old 3", "c"), *NEW], fraction=0)
+    assert found.notes[2:] == ("2 texts of new.csv learned with another label than before; all are kept",)
+
+
+def test_it_is_said_which_labels_are_new() -> None:
+    assert new_labels(table([("new", "a")]), table(OLD)) is None
+    found = new_labels(table([("new 1", "C"), ("new 2", "A"), ("new 3", "A")]), table(OLD))
+    assert found == "new labels: 'A' (2), which differs from 'a' only by case or white space; 'C' (1)"
 
 
 def test_each_note_names_its_table() -> None:

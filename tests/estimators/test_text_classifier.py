@@ -441,6 +441,12 @@ def test_labels_in_several_spellings_are_said() -> None:
         small(epochs=1).fit(TEXTS, ["a", "b", "a", "A"] * 6)
 
 
+@pytest.mark.parametrize("given", ["no", None, 0])
+def test_texts_are_not_kept_by_a_value_that_may_mean_no(given: Any) -> None:
+    with pytest.raises(InputError, match=r"`keep_texts=.*`: give True or False"):
+        small(keep_texts=given).fit(TEXTS, BINARY)
+
+
 def test_labels_in_several_spellings_are_joined_by_fold_labels() -> None:
     labels = ["a", "b", "a ", "A", *["a", "b"] * 10]  # one row alone has "A": without joining, that is refused
     folding = small(fold_labels=True, learning_rate=1e-2, epochs=6).fit(TEXTS, labels)

@@ -184,6 +184,8 @@ def test_settings_that_contradict_each_other(settings: dict[str, object], words:
         (["a", "b"], ("a", "b", "c"), "names 'c', which no row has"),
         (["a", "b"], ("a", "a", "b"), "names 'a' twice"),
         (["1", "2", "two"], None, r"'two' \(row 3\) is not a number"),
+        (["1", "01", "2"], None, r"'01' \(row 2\) and '1' \(row 1\) are the same number"),
+        (["-0", "0"], None, r"'-0' \(row 1\) and '0' \(row 2\) are the same number"),
         (["1", "inf"], None, r"'inf' \(row 2\) is not a number"),
     ],
 )
@@ -194,6 +196,8 @@ def test_an_order_names_each_label_once(labels: list[str], order: tuple[str, ...
 
 def test_numbers_are_ordered_by_size() -> None:
     assert ordered_labels(table_of(["10", "9", "-1", "9"]), None) == ("-1", "9", "10")
+    huge = ("9007199254740992", "9007199254740993")  # equal as floats
+    assert ordered_labels(table_of([*huge[::-1]]), None) == huge
     assert is_scale([1, 2, 3])
     assert not is_scale([0, 1])
     assert not is_scale([1, 2, 4])

@@ -72,6 +72,8 @@ def addition(
         raise UsageError(
             f"--out {out} is the model of --init, which would be lost if training stopped; name another one"
         )
+    from glassformer.targets.parts import part_of
+
     doing(f"reading the rows of {init}, and {added}")
     found = add_to(
         Path(init),
@@ -92,4 +94,6 @@ def addition(
             f"note: {init} held out no rows, so nothing could judge it after further training. Training begins anew, "
             "on all old and new rows"
         )
+    for news in part_of(found.source.task, "training").news(found.sources):
+        say(f"note: {news}")
     return found

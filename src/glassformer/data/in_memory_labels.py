@@ -143,7 +143,10 @@ def as_numbers(numbers: Any) -> list[float | None]:
         if not isinstance(value, int | float):
             raise InputError(f"y[{number}] is {brief_value(value)} ({type(value).__name__}), not a number")
         if not abs(value) < MOST:
-            raise InputError(f"y[{number}] is {brief_value(value)}; numbers must be finite. Leave out these rows")
+            raise InputError(
+                f"y[{number}] is {brief_value(value)}; numbers must be finite and of a size below "
+                f"{MOST:g}. Leave out these rows"
+            )
     return [None if value is None else float(value) for value in values]
 
 

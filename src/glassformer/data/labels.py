@@ -5,6 +5,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -199,6 +201,12 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
             raise UsageError(
                 f"{place}: the label {quoted(odd)} (row {rows[odd]}) is not a number, so the order of the classes is "
                 f"not known; {how_to_order(names)}"
+            )
+        if same := next((pair for pair in pairwise(names) if len(set(map(Decimal, pair))) == 1), None):
+            written = " and ".join(f"{quoted(name)} (row {rows[name]})" for name in same)
+            raise UsageError(
+                f"{place}: the labels {written} are the same number, so neither is more than the other; write them "
+                f"alike, or {how_to_order(names).replace('by the alphabet', 'by size')}"
             )
         return names
     check_order(order, {label: f"row {row}" for label, row in rows.items()}, "row", f"{place}: ", UsageError)

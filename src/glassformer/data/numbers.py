@@ -29,7 +29,7 @@ def numbers_of(table: Table) -> Numbers:
         if (others := rows.height - _SHOWN) > 0:
             shown.append(counted(others, "other value"))
         wrong = f"{in_a_row(shown)} {'are not finite numbers' if shown[1:] else 'is not a finite number'}"
-        comma = " Write decimals with a point: 3.5." if odd["label"].str.contains(",").any() else ""
+        comma = " Write 3,5 as 3.5, and 1,000 as 1000." if odd["label"].str.contains(",").any() else ""
         raise UsageError(
             f"{table.place(table.label_column)}: {wrong}.{comma} Correct these rows or leave "
             "the cell empty. If the labels are classes, say so: `task='classes'`"

@@ -74,6 +74,21 @@ def table_spellings(table: Table) -> str | None:
     return f"{wrong}. {distinct:,} labels would be {joined:,}: {shown}"
 
 
+def new_labels(new: Table, old: Table) -> str | None:
+    """Return a message about the labels of later rows that earlier rows lack, or None."""
+    known = flat_labels(old).unique(maintain_order=True).to_list()
+    counts = Counter(flat_labels(new).to_list())
+    ways = {label_key(name, old.levels): name for name in known}
+
+    def described(label: str) -> str:
+        near = ways.get(label_key(label, old.levels))
+        differs = "" if near is None else f", which differs from {quoted(near)} only by case or white space"
+        return f"{quoted(label)} ({counts[label]:,}){differs}"
+
+    unknown = sorted(counts.keys() - set(known), key=lambda label: (-counts[label], label))
+    return f"new labels: {listed([*map(described, unknown)], _SHOWN, between='; ')}" if unknown else None
+
+
 def joined_spellings(
     labels: Sequence[str], names: Sequence[str] | None = None, levels: str | None = None
 ) -> dict[str, str]:

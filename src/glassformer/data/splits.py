@@ -315,7 +315,10 @@ def with_added(
         learned[np.random.default_rng(0).permutation(old)[: round(replay * old)]] = True
         rows = replace(rows, frame=rows.frame.with_columns(pl.Series(REPLAYED, learned)))
     added = f"added: {counted(new.frame.height, 'row')} of {new.source} to learn from"
-    return Splits(train=rows, validation=validation, notes=(*splits.notes, added))
+    again = len(conflicting_rows(rows)) - len(conflicting_rows(train))
+    other = f"{counted(again, 'text')} of {new.source} learned with another label than before; all are kept"
+    notes = (*splits.notes, added, *([other] if again else []))
+    return Splits(train=rows, validation=validation, notes=notes)
 
 
 def _met(new: Table, train: Table) -> pl.Series:

@@ -275,13 +275,13 @@ def unknown_words_of(text: str, encoding: Encoding) -> list[str]:
     if UNKNOWN_ID not in (ids := encoding.ids):
         return []
     spans = (span for id_, span in zip(ids, encoding.offsets, strict=True) if id_ == UNKNOWN_ID)
-    return list(dict.fromkeys(text[start : _whole_end(text, end)] for start, end in spans))
+    return list(dict.fromkeys(text[start : whole_end(text, end)] for start, end in spans))
 
 
-def _whole_end(text: str, end: int) -> int:
+def whole_end(text: str, end: int) -> int:
     """Return where a token ends with the marks that its last letter is composed of, which the library leaves out."""
     letter = end - 1
-    while 0 < end < min(len(text), letter + _MOST_MARKS) and len(normalize("NFC", text[letter : end + 1])) == 1:
+    while 0 < end < min(len(text), letter + _MOST_MARKS) and len(normalize("NFKC", text[letter : end + 1])) == 1:
         end += 1
     return end
 

@@ -21,7 +21,7 @@ from glassformer.data.locks import only_writer
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, InputError, UsageError, brief_value
 from glassformer.explanation.explain import explain
 from glassformer.explanation.explanation import Explanation
 from glassformer.prediction.devices import choose_device
@@ -109,6 +109,8 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
 
     def _start(self, groups: Any) -> tuple[InitialWeights | None, dict[str, Any]]:
         """Return the weights to start from, and how the rows are read: arguments of `as_table`."""
+        if not isinstance(self.keep_texts, bool):  # "no" would keep them
+            raise InputError(f"`keep_texts={brief_value(self.keep_texts)}`: give True or False")
         start = None if self.init is None else read_initial_weights(self.init)
         known = None if start is None else start.inputs
         return start, {"groups": groups, "text": self.text, "columns": self.columns, "known": known}

@@ -13,7 +13,7 @@ from tokenizers import PreTokenizedString
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import BEGIN, fields
-from glassformer.data.tokenizers import CUT_INTO_WORDS
+from glassformer.data.tokenizers import CUT_INTO_WORDS, whole_end
 
 NO_WORD = -1
 
@@ -55,8 +55,9 @@ class TextInWords:
                 of_counted.append(len(words) - 1)
                 continue
             for start, end in _spans_of_words(text[first:last], first):
-                if not words or start >= words[-1].end:
-                    words.append(Word(text=text[start:end], start=start, end=end))
+                if words and start < words[-1].end:  # of ½kg, 2kg begins in the character of the word 1
+                    start, end = words[-1].start, max(end, words.pop().end)
+                words.append(Word(text=text[start:end], start=start, end=end))
                 of_counted.append(len(words) - 1)
         return cls(text=text, words=tuple(words), of_counted=np.array(of_counted, np.int64))
 
@@ -100,7 +101,7 @@ def _spans_of_words(text: str, first: int) -> Iterator[tuple[int, int]]:
     pieces.normalize(_normalise)
     CUT_INTO_WORDS.pre_tokenize(pieces)
     for _, (start, end), _ in pieces.get_splits(offset_referential="original", offset_type="char"):
-        yield first + start, first + end
+        yield first + start, first + whole_end(text, end)
 
 
 def _normalise(piece: Any) -> None:

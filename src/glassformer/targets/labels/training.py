@@ -4,7 +4,8 @@ import dataclasses
 from typing import Any
 
 from glassformer.data.labels import label_counts, labels_of_blocks, unlike_labels, without_order
-from glassformer.data.spellings import table_spellings
+from glassformer.data.sources import Sources
+from glassformer.data.spellings import new_labels, table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.errors import quoted
@@ -70,6 +71,12 @@ def doubts(table: Table) -> list[str]:
     return [
         *filter(None, (unlike_labels(table), without_order(table), labels_of_blocks(table), table_spellings(table)))
     ]
+
+
+def news(sources: Sources) -> list[str]:
+    """Say which labels the last added table brings."""
+    old = dataclasses.replace(sources, added=sources.added[:-1]).labelled
+    return [*filter(None, [new_labels(sources.added[-1], old)])]
 
 
 def from_memory(

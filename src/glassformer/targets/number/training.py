@@ -211,6 +211,10 @@ def doubts(table: Table) -> list[str]:  # noqa: ARG001
     return []
 
 
+def news(sources: Sources) -> list[str]:  # noqa: ARG001
+    return []
+
+
 def _held_out_metrics(run: Ended, held_out: HeldOutNumbers | None, rows: HeldOutNumberRows | None) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. A model that explains nothing doubts no number."""
     if held_out is None or rows is None:
