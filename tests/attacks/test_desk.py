@@ -19,7 +19,7 @@ from glassformer.desk.project import Project
 from glassformer.serving.listening import Address
 from tests.attacks.answer import answered, nothing_lost
 from tests.cli.terminal import glassformer
-from tests.desk.samples import learn, project_of, some_texts
+from tests.desk.samples import label, learn, project_of, some_texts
 
 HUGE = 10**30
 DECISION: dict[str, Any] = {"texts": [1], "kind": "skip", "who": "me", "way": "search"}
@@ -215,6 +215,73 @@ def test_a_tampered_project_is_opened_or_refused(name: str, tmp_path: Path, monk
     if outcome.code:
         answered(outcome, str(opened.folder))
     assert "Traceback" not in outcome.err
+
+
+RECORD = """'{"labels": 2, "batch": 1, "command": "", "began": 1.0}'"""
+ODD_CELLS: dict[str, str] = {
+    "text-of-bytes": "UPDATE texts SET text = x'ff' WHERE id = 1",
+    "number-of-a-text": "UPDATE decisions SET batch = 'x'",
+    "beside-a-number": "UPDATE texts SET beside = '7' WHERE id = 2",
+    "beside-of-numbers": """UPDATE texts SET beside = '{"shop": 1}' WHERE id = 2""",
+    "beside-cut": """UPDATE texts SET beside = '{"shop": ' WHERE id = 2""",
+    "round-empty": "INSERT INTO rounds VALUES (1, 'done', '')",
+    "round-a-list": "INSERT INTO rounds VALUES (1, 'done', '[1]')",
+    "round-without-labels": "INSERT INTO rounds VALUES (1, 'done', '{}')",
+    "round-of-odd-labels": f"INSERT INTO rounds VALUES (1, 'done', replace({RECORD}, '2', '[]'))",
+    "no-label": "DELETE FROM facts WHERE name = 'label'",
+    "levels-without-separator": """INSERT OR REPLACE INTO facts VALUES ('lower', '["b"]')""",
+    "columns-of-numbers": "INSERT OR REPLACE INTO facts VALUES ('columns', '[1]')",
+    "doubts-of-numbers": "INSERT OR REPLACE INTO facts VALUES ('doubts', '[1]')",
+}
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("name", ODD_CELLS)
+def test_cells_that_no_desk_writes_are_refused_at_the_start(name: str, tmp_path: Path) -> None:
+    opened = project_of(tmp_path, some_texts(4))
+    label(opened, [1], "praise")
+    opened.store.close()
+    edited(ODD_CELLS[name])(opened.folder / "desk.sqlite")
+    with nothing_lost(opened.folder / "tables"):
+        answered(glassformer("desk", "--project", opened.folder, "--export", tmp_path / "out"), "desk.sqlite cannot")
+    assert not (tmp_path / "out").exists()
+
+
+NAMELESS: dict[str, Callable[[Path], object]] = {
+    "no-table": edited("DELETE FROM facts WHERE name = 'table'"),
+    "table-null": edited("UPDATE facts SET value = 'null' WHERE name = 'table'"),
+    "empty": written(b""),
+}
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("name", NAMELESS)
+def test_a_project_that_does_not_name_its_table_is_not_removed(name: str, tmp_path: Path) -> None:
+    """It was taken for a new one, whose files are removed at the end."""
+    opened = project_of(tmp_path, some_texts(4))
+    opened.store.close()
+    file = opened.folder / "desk.sqlite"
+    NAMELESS[name](file)
+    (opened.folder / "models" / "round-0001").mkdir()
+    with nothing_lost(opened.folder / "tables"):
+        answered(glassformer("desk", "--project", opened.folder, "--export", tmp_path / "out"), str(opened.folder))
+    assert file.is_file()
+    assert (opened.folder / "models" / "round-0001").is_dir()
+
+
+@pytest.mark.mended
+def test_labels_that_are_damaged_where_they_are_read_late_are_refused(tmp_path: Path) -> None:
+    """Only the pages of the texts are: what is read first is whole."""
+    opened = project_of(tmp_path, [f"{text} {'long ' * 200}" for text in some_texts(200)])
+    of_texts = opened.store.value("SELECT rootpage FROM sqlite_master WHERE name = 'texts'")
+    size = opened.store.value("PRAGMA page_size")
+    opened.store.close()
+    file = opened.folder / "desk.sqlite"
+    content = file.read_bytes()
+    file.write_bytes(content[: (of_texts - 1) * size] + b"\xff" * size + content[of_texts * size :])
+    outcome = glassformer("desk", "--project", opened.folder, "--export", tmp_path / "out")
+    answered(outcome, "desk.sqlite cannot be read", "malformed", code=outcome.code)
+    assert not list((tmp_path / "out").glob("*"))
 
 
 @pytest.mark.mended

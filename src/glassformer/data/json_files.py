@@ -70,7 +70,8 @@ def read_bounded(path: Path, most: int, shown: str) -> bytes:
     if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{shown} is not a file; copy it again")
     with path.open("rb") as file:
-        raw = file.read(most + 1) if path.stat().st_size <= most else None
+        # Without a number: Python would take the memory of so many bytes before it reads the first.
+        raw = file.read() if path.stat().st_size <= most else None
     if raw is None or len(raw) > most:
         raise GlassformerError(f"{shown} is larger than {most >> 20} MiB; the file is damaged")
     return raw

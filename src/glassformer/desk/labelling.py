@@ -220,11 +220,14 @@ def check_facts(facts: Mapping[str, Any]) -> None:
         if not isinstance(facts.get(name), str | None):
             raise ValueError(f"its fact {name!r} is no text")
     for name in ("other_texts", "columns", "lower", "found", "doubts", "added", "blind"):
-        if not isinstance(facts.get(name, []), list):
-            raise ValueError(f"its fact {name!r} is no list")
+        kind = dict if name == "doubts" else str
+        if not isinstance(held := facts.get(name, []), list) or not all(isinstance(each, kind) for each in held):
+            raise ValueError(f"its fact {name!r} is no list, or one of other things")
     for name in ("threshold", "wrong", "human"):
         if not isinstance(facts.get(name, 0), int | float):
             raise ValueError(f"its fact {name!r} is no number")
+    if (facts.get("text") and "label" not in facts) or (facts.get("lower") and not facts.get("levels")):
+        raise ValueError("it does not say how its labels are read")
     table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
     if table.is_absolute() or ".." in table.parts:
         raise ValueError("its table is a file outside the project")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from glassformer.desk.labelling import labelling_of
 from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.desk.table_read import columns_of, copied, kind_of, texts_of
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.answer_files import without_formulas
 from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS
@@ -84,17 +85,25 @@ class Project:
         """Open a project until the end of the `with` block. A new one takes the table.
 
         Raises:
-            UsageError: see `open` and `take`. A project without a table is gone again at the end.
+            UsageError: see `open` and `take`. A new project without a table is gone again at the end.
+            GlassformerError: the file of the labels is damaged in a place that is only read later.
         """
+        is_new = not (folder / STORE_FILE).exists()
         project = cls.open(folder)
         try:
             if table is not None and project.table is None:
                 project.take(table)
             yield project
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):  # a bug
+            raise
+        except sqlite3.DatabaseError as error:
+            raise GlassformerError(
+                f"{folder / STORE_FILE} cannot be read or written: {error}; free some space, or put back an older copy"
+            ) from error
         finally:
-            begun = project.table is not None
+            is_unused = is_new and project.table is None
             project.store.close()
-            if not begun:
+            if is_unused:
                 for path in folder.glob(f"{STORE_FILE}*"):
                     path.unlink()
                 for name in (_TABLES, _MODELS):
@@ -249,11 +258,12 @@ class Project:
         of_others = not decisions.is_file() and folder.resolve() != self.folder.resolve()
         if of_others and (path := next(filter(Path.exists, map(folder.joinpath, names)), None)):
             raise UsageError(f"{path} is there already, and no earlier export wrote it; name another folder")
+        decided, labelled = self._decisions(), self.store.labelled()  # before anything is written
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with written_aside(decisions) as aside:
-                self._decisions().write_csv(aside)
-            written = [self._write(self.store.labelled(), folder / LABELS_FILE), decisions]
+                decided.write_csv(aside)
+            written = [self._write(labelled, folder / LABELS_FILE), decisions]
             if rules:
                 write_aside(folder / RULES_FILE, f"{rules}\n")
                 written.append(folder / RULES_FILE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -126,3 +127,24 @@ CHANGES = {
     7: "ALTER TABLE texts ADD COLUMN row INTEGER; UPDATE texts SET row = id;" + _OF_NO_TEXTS,
 }
 """What brings a file of each version to the next one; a new file gets all at once."""
+
+_OF_TEXTS = "EXISTS (SELECT 1 FROM json_each(beside) WHERE type NOT IN ('text', 'null'))"
+_OF_ROUND = "json_type(record, '$.labels') IS NOT 'integer'"
+_NO_RECORDS = {
+    "texts": f"iif(json_valid(beside), json_type(beside) <> 'object' OR {_OF_TEXTS}, beside IS NOT NULL)",
+    "rounds": f"iif(json_valid(record), json_type(record) <> 'object' OR {_OF_ROUND}, 1)",
+}
+
+
+def check_cells(opened: sqlite3.Connection) -> None:
+    """Raise `sqlite3.DatabaseError` if a cell is not of the type of its column, or no JSON where all else reads some.
+
+    SQLite itself holds anything in any column.
+    """
+    tables = opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    for (table,) in tables:
+        columns = opened.execute("SELECT name, lower(type) FROM pragma_table_info(?)", (table,)).fetchall()
+        odd = [f"""typeof("{name}") NOT IN ('null', '{kind}')""" for name, kind in columns if kind]
+        odd += [_NO_RECORDS[table]] if table in _NO_RECORDS else []
+        if odd and opened.execute(f'SELECT 1 FROM "{table}" WHERE {" OR ".join(odd)} LIMIT 1').fetchone():
+            raise sqlite3.DatabaseError(f"its table {table} holds what no desk writes")

@@ -17,7 +17,7 @@ import polars as pl
 
 from glassformer.data.files import make_private
 from glassformer.desk.labelling import Renames, check_facts, labelling_of
-from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION, Decision
+from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION, Decision, check_cells
 from glassformer.errors import UsageError
 
 OF_TABLE = "table"
@@ -70,7 +70,10 @@ class Store:
                     add_to_classes(change, sorted(self._named("current")))  # labels that had been taken away are back
             if version > VERSION:
                 raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
+            check_cells(self._connection)
             check_facts(facts := self.facts)
+            if not facts.get("table") and self.value("SELECT 1 FROM texts"):
+                raise ValueError("it does not say which table its texts are of")
         except (sqlite3.DatabaseError, ValueError, RecursionError) as error:
             raise UsageError(f"{path} cannot be read as the labels of a desk: {error}; name another folder") from error
         self.labelling = labelling_of(facts)
