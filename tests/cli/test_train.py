@@ -240,7 +240,7 @@ def test_a_table_that_cannot_be_learned_from(content: bytes, words: list[str], t
         (["--set", "trainig.epochs=1"], ["did you mean [training]?"]),
         (["--set", "training.epochs"], ["key=value"]),
         (["--set", "epochs=3"], ["training.epochs"]),
-        (["--set", "training.epochs=many"], ["training.epochs", "'many'", "integer"]),
+        (["--set", "training.epochs=many"], ["training.epochs", "'many'", "whole number"]),
         (["--set", "model.n_heads=7"], ["d_model=128", "n_heads=7"]),
         (["--validation", "nosuch.csv"], ["No such file", "nosuch.csv"]),
         (["--test", "nosuch.csv"], ["No such file", "nosuch.csv"]),

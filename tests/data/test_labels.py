@@ -37,6 +37,12 @@ def test_classes_are_ordered_by_size_or_code_point(labels: list[str], names: tup
 def test_numbers_in_a_column_that_is_named_as_a_measure_are_said_to_be_learned_without_an_order() -> None:
     stars = replace(table_of(["1", "5", "3"] * 2), label_column="Overall Rating")
     assert "'Overall Rating' are learned as classes without an order; `task='ordered'`" in str(without_order(stars))
+    of_five = table_of(["1", "2", "3", "4", "5"])
+    assert "`task='ordered'` learns their order too, and `task='number'` a number" in str(without_order(of_five))
+    for labels in (["1 star", "2 stars", "5 stars"], ["★", "★★", "★★★"], ["1/5", "2/5", "5/5"]):
+        said = without_order(replace(table_of(labels), label_column="rating"))
+        assert str(said).endswith("`task='ordered'` learns their order too")
+        assert without_order(replace(table_of(labels), label_column="topic")) is None
     for other in (
         replace(stars, label_column="topic"),
         replace(stars, order=("1", "3", "5")),

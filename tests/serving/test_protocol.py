@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import time
 from collections.abc import Iterator
 from threading import Event, Thread
 from typing import Any
@@ -138,6 +139,20 @@ def test_what_comes_after_a_body_is_no_header_of_its_request(connection: Connect
     status, found = connection.answer()
     assert (status, found["begins"]) == (200, "abc")
     assert found["names"] == ["host", "transfer-encoding"]
+
+
+@pytest.mark.parametrize(("address", "status"), [(b"/echo", 200), (b"/nosuch", 404)])
+def test_a_trailer_may_end_the_connection(address: bytes, status: int, connection: Connection) -> None:
+    """The parser obeys it, so the next request would wait for an answer until the connection is idle for long."""
+    connection.send(head(b"transfer-encoding: chunked").replace(b"/echo", address))
+    if status == 404:  # it is answered before the body has come
+        assert connection.answer()[0] == status
+    connection.send(b"3\r\nabc\r\n0\r\nconnection: close\r\n\r\n", head(length=0))
+    if status == 200:
+        assert connection.answer()[1]["begins"] == "abc"
+    began = time.perf_counter()
+    assert connection.answer() == (0, None)
+    assert time.perf_counter() - began < 3
 
 
 @pytest.mark.parametrize("after", [b"x: " + b"a" * 400_000, b"x: a\r\n" * 60_000], ids=["one", "many"])

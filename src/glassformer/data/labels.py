@@ -23,6 +23,8 @@ MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix t
 LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 _MOST_SHOWN, _LONGEST_SHOWN = 10, 60
 _DEGREES = 3  # two classes have no other order
+_USUAL_DEGREES = {"1", "2", "3", "4", "5"}
+_BEGINS_AS_DEGREE = re.compile(r"[-+]?[\d.]|★|⭐")  # such as "4 stars"
 _ROWS_AT_ONCE = 200_000
 _NOT_COPIED = re.compile(r"""['"`\\\x00-\x1f]""")  # a shell, or our own messages, read these in another way
 
@@ -132,15 +134,17 @@ class LabelSet:
 
 
 def without_order(table: Table) -> str | None:
-    """Return a message if the classes are degrees by their numbers and the name of their column, or None."""
-    if table.order is not None or table.multilabel or not may_name_degree(table.label_column or ""):
+    """Return a message if the classes are degrees: by what they begin with and the name of their column, or 1 to 5."""
+    if table.order is not None or table.multilabel:
         return None
-    names = table.frame["label"].drop_nulls().unique()
-    if len(names) < _DEGREES or any(_number(name) is None for name in names):
+    names = {*table.frame["label"].drop_nulls().unique()}
+    told = may_name_degree(table.label_column or "") and all(map(_BEGINS_AS_DEGREE.match, names))
+    if len(names) < _DEGREES or not (told or names == _USUAL_DEGREES):
         return None
+    number = "" if any(_number(name) is None for name in names) else ", and `task='number'` a number"
     return (
         f"the values of {quoted(table.label_column)} are learned as classes without an order; `task='ordered'` learns "
-        "their order too, and `task='number'` a number"
+        f"their order too{number}"
     )
 
 

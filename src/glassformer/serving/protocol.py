@@ -76,6 +76,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._bytes = 0
         self._in_body = False
+        if not (self.parser.should_upgrade() or self.parser.should_keep_alive()):
+            # A trailer may say so, and the parser then reads no further request.
+            self.cycle.keep_alive = False
+            if self.cycle.response_complete:
+                self.transport.close()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

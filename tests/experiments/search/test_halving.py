@@ -188,7 +188,7 @@ def test_the_short_training_alone_may_show_that_the_time_is_too_short(
         run(tmp_path, made, minutes=1)
     assert len(made.jobs) == 1
     endless = world(slower=lambda _: 1000)
-    with pytest.raises(UsageError, match="`minutes=1` is too short: the first trainings alone take longer"):
+    with pytest.raises(UsageError, match="`minutes=1` is too short: the first trainings take longer; give more"):
         run(tmp_path / "endless", endless, minutes=1)
     assert endless.now < 70
 
