@@ -5,6 +5,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +302,24 @@ def test_ctrl_c_loses_only_the_shard_in_work(reviews: Trained, tmp_path: Path, m
     monkeypatch.undo()
     assert predict(reviews, shards, out, "--json").document["finished_by_earlier_runs"] == 1
     assert answers(out)["id"].to_list() == list(range(30))
+
+
+def test_the_exit_code_is_that_of_the_signal_whatever_a_library_makes_of_it(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        raise KeyboardInterrupt  # as Ray does
+
+    monkeypatch.setattr(prediction_shards, "answer_shard", interrupted)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        said = predict(reviews, write_shards(tmp_path / "shards", 1, 10), tmp_path / "answers")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert said.code == 128 + signal.SIGTERM
+    assert "stopped; finished shards are kept in" in said.err
 
 
 @pytest.mark.parametrize(

@@ -339,6 +339,11 @@ def test_after_a_kill_the_next_command_finds_the_old_model_or_the_new_one(
     assert (folder / "README.md").read_text() == "other"
 
 
+def test_a_folder_that_was_being_replaced_whole_is_found_again(folder: Path) -> None:
+    folder.replace(aside_of(folder, ".replaced-"))
+    load_model(folder, CLASSIFIER)
+
+
 def test_a_folder_from_a_stranger_moves_nothing_outside(folder: Path) -> None:
     aside, outside = aside_of(folder / "model"), folder.with_name("outside")
     aside.mkdir()

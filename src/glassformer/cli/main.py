@@ -121,6 +121,8 @@ def _run() -> None:
             finally:
                 sys.stdout.flush()
         except (KeyboardInterrupt, SystemExit) as ended:
+            if isinstance(ended, Stopped) and stopped_by:
+                ended.code = 128 + stopped_by[-1]  # Ray turns each signal into a Ctrl-C
             if isinstance(ended, Stopped) or (isinstance(ended, SystemExit) and ended.code != _CTRL_C):
                 raise
             _stop(stopped_by)
