@@ -176,7 +176,7 @@ def test_rows_are_composed_as_in_python(page: Page) -> None:
 
 def test_categories_are_told_apart_as_in_python(page: Page) -> None:
     inputs = Inputs(texts=("text",), columns=(Category(name="place", values=("Straße", "ılık", "ilik", "Σάς", "٣")),))
-    given = ["STRASSE", "straẞe", "ILIK", "ılık", "İlik", "σΆΣ", "٣.0", "\ufeffilik"]
+    given = ["STRASSE", "straẞe", "ILIK", "ılık", "İlik", "σΆΣ", "ΣΑ\u0301Σ", "٣.0", "\ufeffilik"]
     rows = [{"text": "a", "place": place} for place in given]
     found = page.evaluate("([rows, inputs]) => rows.map(row => ours.composed(row, inputs))", [rows, inputs.described()])
     assert found == [inputs.compose(row) for row in rows]

@@ -36,7 +36,8 @@ def read(path: Path, *columns: str, text: str | None = None, texts: tuple[str, .
 def test_the_kind_of_a_column_is_found(tmp_path: Path) -> None:
     path = table_of(
         tmp_path,
-        shop=["Berlin", "berlin", "Ulm", "Ulm", None, "Köln"] * 10,
+        shop=["Berlin", "berlin", "Ulm", "Ulm", None, "Köln"] * 9
+        + ["Berlin", "berlin", "Ulm", "Ulm", None, "Ko\u0308ln"],
         rare=["one", "two", *["often"] * (ROWS - 2)],
         stars=[1, 2, 3] * 20,
         price=[float(number) for number in range(ROWS)],

@@ -1,4 +1,5 @@
 import math
+from itertools import permutations
 
 import pytest
 from pydantic import ValidationError
@@ -46,6 +47,13 @@ def test_a_row_is_one_string_and_is_read_back() -> None:
 )  # fmt: skip
 def test_a_category_is_known_other_or_missing(given: object, read: str) -> None:
     assert SHOP.value_of(given) == read
+
+
+def test_a_category_is_one_in_both_forms_of_unicode() -> None:
+    for learned, given in permutations(("Köln", "Ko\u0308ln")):
+        assert Category(name="shop", values=(learned,)).value_of(given) == learned
+    both = Category(name="shop", values=("Köln", "Ko\u0308ln"))  # as earlier versions learned them
+    assert {both.value_of(given) for given in both.values} == {"Köln"}
 
 
 @pytest.mark.parametrize(

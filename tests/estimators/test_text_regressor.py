@@ -59,6 +59,11 @@ def test_a_transformer_takes_part() -> None:
     assert len(regressor.history_) == 8
 
 
+def test_large_numbers_are_learned_as_small_ones(fitted: TextRegressor) -> None:
+    large = counting().fit(TEXTS, [number * 1e35 for number in NUMBERS])
+    np.testing.assert_allclose(large.predict(TEXTS), fitted.predict(TEXTS) * 1e35)
+
+
 def test_intervals_hold_the_answer(fitted: TextRegressor) -> None:
     answers, intervals = fitted.predict(TEXTS), fitted.predict_interval(TEXTS)
     assert intervals.shape == (24, 2)
@@ -132,7 +137,7 @@ def test_rows_and_series(tmp_path: Path) -> None:
         (None, "the target y is None"),
         (NUMBERS[:-1], "24 texts but 23 numbers; give each text its number"),
         (["4.5", *NUMBERS[1:]], r"y\[0\] is '4.5' \(str\), not a number"),
-        ([1e101, *NUMBERS[1:]], r"y\[0\] is 1e\+101"),
+        ([1e37, *NUMBERS[1:]], r"y\[0\] is 1e\+37; numbers must be finite and of a size below 1e\+36"),
         ([3] * 24, "every text has the number 3, so there is nothing to learn"),
         ([[1, 2]] * 24, r"y\[0\] is \[1, 2\] \(list\), not a number"),
         (np.ones((24, 2)), r"matrix of shape \(24, 2\)"),

@@ -235,6 +235,17 @@ def test_model_says_what_is_known(tmp_path: Path) -> None:
     assert found["limits"]["texts"] == Limits().texts
 
 
+def test_a_card_that_links_to_another_file_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("private", encoding="utf-8")
+    (tmp_path / "model").mkdir()
+    try:
+        (tmp_path / "model" / "README.md").symlink_to(tmp_path / "own.txt")
+    except OSError:
+        pytest.skip("no links here")
+    with TestClient(create_app(served(folder=tmp_path / "model"))) as client:
+        assert client.get("/model").json()["models"][0]["card"] == ""
+
+
 def test_figures_that_are_too_good_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / "evaluation").mkdir()
     measured = []

@@ -161,6 +161,16 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     assert "label_doubts" not in student.metrics
 
 
+def test_it_is_said_that_a_student_has_no_rules(both_readers: TrainedModel, tmp_path: Path) -> None:
+    assert not any("rules" in doubt for doubt in taught(both_readers).doubts)
+    rules = tmp_path / "rules.txt"
+    rules.write_text(f'"film" -> {labels_of(both_readers.config.target).labels[0]} always\n', encoding="utf-8")
+    ruled = SMALL.model_copy(update={"counting": "tfidf", "rules": str(rules)})
+    trained = train_model(Sources(train=opinions(80)), recipe(epochs=2).model_copy(update={"model": ruled}))
+    said = taught(trained).doubts[-1]
+    assert said == "the student learns the rules of runs/big from its answers: none of them decides any more"
+
+
 def test_probabilities_are_calibrated_by_those_of_the_teacher(both_readers: TrainedModel) -> None:
     """Its answers alone would call a student that is as unsure as its teacher, and always agrees, much too unsure."""
     student = distil(taught(both_readers), [documents()], of_student())

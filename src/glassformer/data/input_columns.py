@@ -27,6 +27,7 @@ from glassformer.data.inputs import (
     is_plain_name,
     mark,
     plain_value,
+    value_key,
 )
 from glassformer.data.table import Table, kept_name, tidy_values
 from glassformer.data.wording import counted, did_you_mean
@@ -167,8 +168,8 @@ def _category(values: pl.Series, name: str, place: str) -> Category:
     spelled: dict[str, str] = {}
     rows: Counter[str] = Counter()
     for spelling, count in Counter(plain for each in values if (plain := plain_value(each))).most_common():
-        spelled.setdefault(spelling.casefold(), spelling)
-        rows[spelling.casefold()] += count
+        spelled.setdefault(value_key(spelling), spelling)
+        rows[value_key(spelling)] += count
     frequent = [key for key, count in rows.most_common(MOST_CATEGORIES) if count >= FEWEST_ROWS]
     if sum(rows[key] for key in frequent) < LEAST_SHARE * len(values):
         _refuse(

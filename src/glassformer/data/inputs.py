@@ -17,6 +17,7 @@ import math
 import re
 import shlex
 import sys
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -57,7 +58,7 @@ class Category(BaseModel):
     kind: Literal["category"] = "category"
     name: str
     values: tuple[str, ...] = Field(min_length=1)
-    """The categories, the most frequent first. Capitals and white space do not distinguish them."""
+    """The categories, the most frequent first. Capitals, white space and Unicode forms do not distinguish them."""
 
     @field_validator("values")
     @classmethod
@@ -79,11 +80,12 @@ class Category(BaseModel):
     def value_of(self, given: Any) -> str:
         """Return what a cell is read as."""
         plain = plain_value(given)
-        return MISSING if plain is None else self._spelled.get(plain.casefold(), OTHER)
+        return MISSING if plain is None else self._spelled.get(value_key(plain), OTHER)
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
-        return {value.casefold(): value for value in (*self.values, MISSING, OTHER)}
+        known = (*self.values, MISSING, OTHER)
+        return {value_key(value): value for value in reversed(known)}  # of two forms in a folder, the first
 
 
 class Number(BaseModel):
@@ -318,6 +320,11 @@ def plain_value(given: Any) -> str | None:
         given = int(given)
     plain = " ".join(re.sub(RESERVED, "", str(given)).split())
     return _WHOLE.sub(r"\1", plain) or None  # "2.0" is 2 in a table too
+
+
+def value_key(plain: str) -> str:
+    """Return what all spellings of a category share: those in capitals, and in another form of Unicode."""
+    return unicodedata.normalize("NFC", plain.casefold())
 
 
 def as_number(given: Any) -> float | None:

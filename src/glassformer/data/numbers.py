@@ -11,7 +11,7 @@ from glassformer.data.wording import counted, in_a_row
 from glassformer.errors import UsageError, quoted
 
 _SHOWN = 3  # different cells
-MOST = 1e100  # the squares of larger numbers could not be added up
+MOST = 1e36  # answers to held-out rows are kept in 32 bits, and may be farther from 0 than all numbers
 
 
 def numbers_of(table: Table) -> Numbers:

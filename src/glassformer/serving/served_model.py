@@ -301,8 +301,11 @@ class ServedModel:
         }
 
     def _card(self) -> str:
+        card = self.folder / "README.md"
+        if card.is_symlink():  # a folder of somebody else's would show any file of yours to clients
+            return ""
         try:
-            return read_bounded(self.folder / "README.md", MOST_BYTES, "README.md").decode("utf-8")
+            return read_bounded(card, MOST_BYTES, "README.md").decode("utf-8")
         except (OSError, UnicodeDecodeError, GlassformerError):
             return ""
 

@@ -103,13 +103,15 @@ class Teacher:
             raise GlassformerError(f"{self.name}: config.json: made_of is damaged; export the model again") from error
 
     @property
-    def doubt(self) -> str | None:
-        """Say if a student of this teacher gains little."""
-        config = self.answering.trained.config
-        if not config.transformer_is_silent:
-            return None
-        how = f"{self.name} answers by {config.asked_in_words} alone"
-        return f"{how}: a student is hardly faster, and may be less accurate"
+    def doubts(self) -> list[str]:
+        """Say if a student of this teacher gains little, or loses rules."""
+        config, said = self.answering.trained.config, []
+        if config.transformer_is_silent:
+            how = f"{self.name} answers by {config.asked_in_words} alone"
+            said.append(f"{how}: a student is hardly faster, and may be less accurate")
+        if "rules" in config.weights:
+            said.append(f"the student learns the rules of {self.name} from its answers: none of them decides any more")
+        return said
 
     @property
     def fingerprint(self) -> str:
@@ -231,8 +233,8 @@ def distil(
     with work_in(out, identity, resume=resume, overwrite=overwrite):
         if on_prepared:
             on_prepared(prepared)
-        if teacher.doubt:
-            observer.on_message(teacher.doubt)
+        for doubt in teacher.doubts:
+            observer.on_message(doubt)
         return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume)
 
 

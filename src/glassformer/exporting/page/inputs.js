@@ -9,8 +9,8 @@ const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/iu;
 const MISSING = "missing", OTHER = "other";
 
 const marked = (name, value) => `${BEGIN}${name}=${value}${CLOSE}`;
-// `casefold` of Python: ẞ is ss as ß is, and ı is no i.
-const folded = (text) => Array.from(text, (letter) => (letter === "ı" ? letter : lower(lower(letter).toUpperCase()))).join("");
+// As `value_key` of Python: ẞ is ss as ß is, and ı is no i.
+const folded = (text) => Array.from(text, (letter) => (letter === "ı" ? letter : lower(lower(letter).toUpperCase()))).join("").normalize();
 const lower = (text) => Array.from(text, (letter) => letter.toLowerCase()).join("");
 
 /** A cell without what does not distinguish values; empty if it is missing. */
