@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, deserialize, safe_open
@@ -23,6 +23,8 @@ SUMS_FILE = "SHA256SUMS"
 _MOST_BYTES = 1 << 20
 _LONGEST_PATH = 4095  # bytes
 _MOST_HOLES = 1 << 30  # bytes
+_TRIES = 5
+Found = TypeVar("Found")
 
 
 def sha256_of(files: Sequence[Path]) -> str:
@@ -165,6 +167,35 @@ def check_sums(folder: Path, *, only: Collection[str] | None = None, unread: Col
             f"{folder / found[0]} is not as it was written: its checksum differs from the one in {SUMS_FILE}. Copy the "
             f"folder again; or, if you changed the file yourself, delete {SUMS_FILE}"
         )
+
+
+def version_in(folder: Path) -> list[tuple[int, int, int]]:
+    """Return what changes if other files of a model are put into a folder: its config goes first, and comes last."""
+    found = []
+    for name in ("config.json", SUMS_FILE):
+        with suppress(OSError):
+            about = (folder / name).stat()
+            found.append((about.st_ino, about.st_mtime_ns, about.st_size))
+    return found
+
+
+def read_at_once(folder: Path, read: Callable[[], Found]) -> Found:
+    """Return what is read of a folder, read again if it was replaced meanwhile: else it may be of two models.
+
+    Raises:
+        GlassformerError: that of `read`, or the folder was replaced each time.
+    """
+    for _ in range(_TRIES):
+        before = version_in(folder)
+        try:
+            found = read()
+        except GlassformerError:
+            if version_in(folder) == before:
+                raise
+        else:
+            if version_in(folder) == before:
+                return found
+    raise GlassformerError(f"{folder} was replaced again and again while it was read; read it when that has ended")
 
 
 def digest_of_arrays(arrays: Mapping[str, Array], said: str) -> str:

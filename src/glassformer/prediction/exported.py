@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
-from glassformer.data.checksums import check_sums
+from glassformer.data.checksums import check_sums, read_at_once
 from glassformer.data.installed import pip_install
 from glassformer.data.json_files import as_record, read_bounded, read_json
 from glassformer.data.store import TokenStore
@@ -132,6 +132,10 @@ class ExportedPredictor(Answering[Given]):
             UsageError: ONNX Runtime is not installed.
             GlassformerError: a file is missing or damaged, of a later format, or does not match the others.
         """
+        return read_at_once(folder, partial(cls._load, folder))
+
+    @classmethod
+    def _load(cls, folder: Path) -> ExportedPredictor:
         config = _read_config(folder / "config.json")
         tokenizer = read_tokenizer(folder, config.vocab_size)
         check_sums(folder, unread=("README.md",))  # before the session, whose library reads what it is given

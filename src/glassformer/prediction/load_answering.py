@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from glassformer.data.checksums import check_sums, has_sums
+from glassformer.data.checksums import check_sums, has_sums, version_in
 from glassformer.data.installed import is_installed
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
@@ -92,9 +92,11 @@ def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
     """Return what answers without PyTorch, as an exported model of the folder would.
 
     None: the transformer is asked and there are many texts, or its design is only written in PyTorch, or the folder is
-    not as it was written or has no checksums. `load_model` then looks at more of it, and says what is wrong.
+    not as it was written, has no checksums or was replaced meanwhile. `load_model` then looks at more of it, and
+    says what is wrong.
     """
     try:
+        before = version_in(folder)
         raw = read_json(folder / "config.json")
         config = _config(raw, folder)
         if config is None or not (few or config.transformer_is_silent) or not (folder / _WEIGHTS).is_file():
@@ -112,6 +114,8 @@ def load_light(folder: Path, *, few: bool) -> ExportedPredictor | None:
             seen=None if config.unlike is None else Seen.load(folder, config.unlike),
         )
         check_sums(folder, unread=(*NOT_LOADED, _WEIGHTS) if silent else NOT_LOADED)
+        if version_in(folder) != before:
+            return None
     except (GlassformerError, NotInNumpyError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return ExportedPredictor(exported)

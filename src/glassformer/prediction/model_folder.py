@@ -29,7 +29,7 @@ from typing import Any, Generic, TypeVar
 from safetensors import SafetensorError
 from torch import nn
 
-from glassformer.data.checksums import SUMS_FILE, check_sums, write_sums
+from glassformer.data.checksums import SUMS_FILE, check_sums, read_at_once, write_sums
 from glassformer.data.files import why_not_written
 from glassformer.data.json_files import as_record, read_json
 from glassformer.data.model_marks import RECORD_FILE
@@ -238,6 +238,10 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
     check_is_folder(folder, command=kind.command)
+    return read_at_once(folder, partial(_load, folder, kind))
+
+
+def _load(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Module]:
     if is_exported(folder):
         raise UsageError(
             f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
