@@ -150,17 +150,18 @@ def test_no_class_is_rare_and_missed(found: tuple[tuple[float, int], ...]) -> No
     assert all(step.section != "classes" for step in steps_of(with_recalls(sample_evaluation(), *found)))
 
 
-@pytest.mark.parametrize(("left", "advised"), [(0.8, True), (0.95, False)])
-def test_a_person_is_not_asked_to_read_a_tenth_for_little(left: float, advised: bool) -> None:
+@pytest.mark.parametrize(("wrong", "left", "advised"), [(0.1, 0.8, True), (0.1, 0.95, False), (0.0, 0.8, False)])
+def test_a_person_is_not_asked_to_read_a_tenth_for_little(wrong: float, left: float, advised: bool) -> None:
     evaluation = sample_evaluation()
     review = evaluation.review
     assert review is not None
-    wrong = {each.asked: each.error.value for each in review.shares}[1.0]
+    of_all = {"error": Estimate(value=wrong, low=0, high=1)}
     error = Estimate(value=left * wrong, low=0, high=1)
     tenth = next(each for each in review.shares if each.asked == 0.9)
     assert tenth.threshold is not None
     applied = {"threshold": tenth.threshold.model_copy(update={"error": error})}
-    shares = tuple(each.model_copy(update=applied if each is tenth else {}) for each in review.shares)
+    changes = {0.9: applied, 1.0: of_all}
+    shares = tuple(each.model_copy(update=changes.get(each.asked, {})) for each in review.shares)
     some = evaluation.model_copy(update={"review": review.model_copy(update={"shares": shares})})
     assert any("least sure answers" in step.text for step in steps_of(some)) == advised
 

@@ -114,17 +114,14 @@ def about_model(model: Path, *beside: Path) -> Iterator[None]:
     Raises:
         GlassformerError: another model has replaced it.
     """
-    from glassformer.data.rows import version_of
+    from glassformer.data.checksums import version_in
 
-    def version() -> tuple[int, ...] | None:  # a model without config.json is being replaced
-        return version_of(model / "model.safetensors") if (model / "config.json").exists() else None
-
-    before, error = version(), None
+    before, error = version_in(model), None
     try:
         yield
     except (OSError, GlassformerError) as raised:
         error = raised
-    if (beside or error) and version() != before:
+    if (beside or error) and version_in(model) != before:
         for path in beside:
             path.unlink(missing_ok=True)
         raise GlassformerError(f"{model} was replaced or changed meanwhile; run the command again") from error

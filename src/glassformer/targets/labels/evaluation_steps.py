@@ -73,7 +73,7 @@ def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
         return None
     shares = {each.asked: each for each in evaluation.review.shares}
     found, of_all = shares[_AUTOMATIC].threshold, shares[1.0].error.value
-    if found is None or found.error is None or found.error.value > _MOST_LEFT * of_all:
+    if not of_all or found is None or found.error is None or found.error.value > _MOST_LEFT * of_all:
         return None
     seen = share_in_percent(1 - found.coverage.value)
     return NextStep(
