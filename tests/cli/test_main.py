@@ -11,11 +11,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from safetensors import SafetensorError
 
 from glassformer import __version__
 from glassformer.cli.output import print_json
 from glassformer.errors import GlassformerError
-from tests.cli.terminal import commands, glassformer
+from tests.cli.terminal import commands, failed, glassformer
 from tests.running import COMMAND, Running, signals_of_a_shell
 from tests.trained import Trained, write_csv
 from tests.workbooks import write_workbook
@@ -342,3 +343,12 @@ def test_a_lack_of_memory_is_said(error: BaseException, monkeypatch: pytest.Monk
     assert said.err.endswith(
         "error: out of memory; close other programs, or use a smaller model, shorter texts or fewer texts\n"
     )
+
+
+def test_a_disk_that_fails_is_said_whichever_library_meets_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: Input/output error (os error 5)")
+
+    monkeypatch.setattr("glassformer.data.rows._check_lengths", fail)
+    (tmp_path / "a.csv").write_text("text,label\na,b\n")
+    failed(glassformer("train", tmp_path / "a.csv", "--out", tmp_path / "m"), "error: Input/output error\n")

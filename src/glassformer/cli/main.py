@@ -20,6 +20,7 @@ from glassformer.cli.options import expanded
 from glassformer.cli.output import doing, insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
+from glassformer.data.files import write_error
 from glassformer.data.stopping import watched_signals
 from glassformer.errors import GlassformerError, UsageError, hide_secrets, is_out_of_memory, is_out_of_threads, quoted
 
@@ -204,6 +205,9 @@ def _fail(error: BaseException) -> NoReturn:
     if is_out_of_threads(error):
         say_error("no more threads can be started; close other programs, or raise the limit on processes (ulimit -u)")
         sys.exit(1)
+    number = write_error(error)
+    if number is not None and not isinstance(error, OSError):  # of a library in Rust
+        error = OSError(number, os.strerror(number))
     if isinstance(error, OSError):
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough
         if not reader_gone:  # no space, no permission
