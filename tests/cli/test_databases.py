@@ -109,8 +109,12 @@ def test_a_password_is_neither_kept_nor_shown(shop: Server, tmp_path: Path, monk
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     again = glassformer("evaluate", out, f"{shop.address}#later", "--out", tmp_path / "again")
     assert again.code == 0, again.err
-    assert "TF-IDF" in again.out, "the training rows were read again, for the baseline"
-    check_nothing_is_told(tmp_path, without, again)
+    assert f"The training rows are at {shop.address}#" in again.err, "the folder may be a stranger's"
+    assert "TF-IDF" not in again.out
+    learned = f"{shop.address}#{query[1]}"
+    named = glassformer("evaluate", out, f"{shop.address}#later", "--train", learned, "--out", tmp_path / "named")
+    assert "TF-IDF" in named.out, "the training rows were read again, for the baseline"
+    check_nothing_is_told(tmp_path, without, again, named)
 
 
 def test_each_command_reads_a_table_of_a_file(file: Path, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_person_is_not_asked_to_read_a_tenth_for_little(wrong: float, left: fl
     tenth = next(each for each in review.shares if each.asked == 0.9)
     assert tenth.threshold is not None
     applied = {"threshold": tenth.threshold.model_copy(update={"error": error})}
-    changes = {0.9: applied, 1.0: of_all}
+    changes: dict[float, dict[str, Any]] = {0.9: applied, 1.0: of_all}
     shares = tuple(each.model_copy(update=changes.get(each.asked, {})) for each in review.shares)
     some = evaluation.model_copy(update={"review": review.model_copy(update={"shares": shares})})
     assert any("least sure answers" in step.text for step in steps_of(some)) == advised

@@ -53,7 +53,7 @@ def without_password(source: str) -> str:
     Raises:
         UsageError: the address cannot be taken apart, so its secret cannot be found.
     """
-    if _scheme(source) not in (*_DATABASES, *_REMOTE):
+    if scheme_of(source) not in (*_DATABASES, *_REMOTE):
         return source
     parts = _split(source)
     user, _, server = parts.netloc.rpartition("@")
@@ -105,9 +105,9 @@ def with_query(source: str, query: str | None) -> str:
     from glassformer.data.databases import check_reading
 
     file, part = _file_and_part(source)
-    if _scheme(source) in _DATABASES:
+    if scheme_of(source) in _DATABASES:
         file, _, part = source.partition("#")
-    elif _scheme(source) is not None or Path(file).suffix.lower() not in _FILES:
+    elif scheme_of(source) is not None or Path(file).suffix.lower() not in _FILES:
         raise UsageError(f"`query=`: {without_password(source)} is not a database; leave it out")
     if part:
         raise UsageError(f"{without_password(file)}#{part} names a table, and `query=` names another; leave one out")
@@ -126,7 +126,7 @@ def local_path(source: str | Path) -> Path:
         if _LOST_A_SLASH.match(str(source)):
             raise UsageError(f"{brief(str(source))}: an address is given as a string, not as a path")
         source = str(source)
-    scheme = _scheme(source)
+    scheme = scheme_of(source)
     if scheme is None and not _is_in_database(source):
         return Path(source)
     source = without_password(source)
@@ -145,12 +145,12 @@ def local_path(source: str | Path) -> Path:
 
 def is_elsewhere(source: str) -> bool:
     """Whether a table does not lie in a file of its own on this machine."""
-    return _scheme(source) is not None or _is_in_database(source)
+    return scheme_of(source) is not None or _is_in_database(source)
 
 
 def beside(source: str, ending: str) -> Path:
     """Return a path beside a table, named after it; of an address, in the folder where the command runs."""
-    if _scheme(source) is not None:
+    if scheme_of(source) is not None:
         return Path(f"{name_in(source)}{ending}")
     source = source if Path(source).name.strip(".") else str(Path(source).resolve())  # "." says no name
     return Path(_file_and_part(source)[0]).parent / f"{name_in(source)}{ending}"
@@ -158,7 +158,7 @@ def beside(source: str, ending: str) -> Path:
 
 def name_in(source: str) -> str:
     """Return a short name of what an address names: the file, without extension, and its part; or the table."""
-    if _scheme(source) is None:
+    if scheme_of(source) is None:
         file, part = _file_and_part(source)
         whole = Path(file).name
         if part and _TABLE.fullmatch(part) and part != (stem := whole.partition(".")[0]):
@@ -169,7 +169,8 @@ def name_in(source: str) -> str:
     return (part if part and _TABLE.fullmatch(part) else whole.partition(".")[0]) or "table"
 
 
-def _scheme(source: str) -> str | None:
+def scheme_of(source: str) -> str | None:
+    """Return what stands before :// in an address, or None if this is none."""
     found = _SCHEME.match(source)
     return found[1].lower() if found else None
 
@@ -183,7 +184,7 @@ def _split(source: str) -> SplitResult:
             raise ValueError("a password with a /, ? or # in it")
     except ValueError as error:
         raise UsageError(
-            f"{_scheme(source)}://…: the address cannot be read. In a password, write /, ?, #, @ and : as %2F, %3F, "
+            f"{scheme_of(source)}://…: the address cannot be read. In a password, write /, ?, #, @ and : as %2F, %3F, "
             "%23, %40 and %3A; or set PGPASSWORD. A port is a number up to 65535."
         ) from error
     if not parts.netloc and parts.scheme not in _DATABASES:
@@ -213,7 +214,7 @@ def _is_in_database(source: str) -> bool:
 
 def _suffix(source: str) -> str:
     """Return the extension of the local file. A database is read into Parquet; a folder has none."""
-    if _scheme(source) not in _REMOTE:
+    if scheme_of(source) not in _REMOTE:
         return ".parquet"
     path = PurePosixPath(unquote(_split(source).path))
     if source.endswith("/"):
@@ -229,7 +230,7 @@ def _suffix(source: str) -> str:
 def _read_database(source: str, place: Path) -> None:
     from glassformer.data.databases import read_file, read_postgresql
 
-    if _scheme(source) is None:
+    if scheme_of(source) is None:
         file, part = _file_and_part(source)
         read_file(Path(file), part, place)
         return
@@ -250,15 +251,15 @@ def _fetch(source: str, place: Path) -> None:
         for tell in _watchers:
             tell(f"reading {source}: {done / 1e6:,.1f}{of} MB")
 
-    if _scheme(source) == "s3":
+    if scheme_of(source) == "s3":
         from glassformer.data.objects import fetch_object
 
         fetch_object(source, place, progress)
         return
     parts = _split(source)
-    if _scheme(source) not in _REMOTE:
+    if scheme_of(source) not in _REMOTE:
         raise UsageError(
-            f"{_scheme(source)}:// is not read; a table is a file, or an address that begins with "
+            f"{scheme_of(source)}:// is not read; a table is a file, or an address that begins with "
             "postgresql://, s3:// or https://"
         )
     if not is_safe(source):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from glassformer.data.addresses import scheme_of
 from glassformer.data.known import KNOWN
 from glassformer.data.parts import exists, file_of
 from glassformer.data.sources import SourceConfig, read_sources
@@ -19,16 +20,22 @@ _LITTLE = "figures may be too good"
 _MANY = 0.05  # share of the measured texts that were in training
 
 
-def seen_rows(config: FolderConfig, data_dir: Path | None, folder: Path | None = None) -> Splits | str:
+def seen_rows(
+    config: FolderConfig, data_dir: Path | None, folder: Path | None = None, *, fetch: bool = False
+) -> Splits | str:
     """Read the rows that a model was trained and validated on, or say why this is impossible.
 
     Args:
         folder: that of the model. Its tables are looked for from there too, as paths hold in the folder that a run was
             started from, which is often one above the model.
+        fetch: read addresses too. The folder may be a stranger's, and a server learns who asks, or a password.
     """
     source = config.remembered.read_as
     if source is None:
         return "The model was trained from Python on rows in memory"
+    named = filter(None, (source.train, source.test, *source.added))
+    if not fetch and (address := next(filter(scheme_of, named), None)):
+        return f"The training rows are at {address}, which is read only if you name it"
     if folder is not None:
         found = {name: _seen_from(folder, getattr(source, name)) for name in ("train", "test")}
         source = source.model_copy(update=found | {"added": tuple(_seen_from(folder, each) for each in source.added)})

@@ -119,7 +119,7 @@ def check_readers(trained: TrainedModel) -> None:
 
 def _rows(trained: TrainedModel) -> tuple[Table, str]:
     """Return the rows that answers are compared on, and what they are, such as "validation rows of its teacher"."""
-    seen = seen_rows(trained.config, None)
+    seen = seen_rows(trained.config, None, fetch=True)
     if isinstance(seen, str):
         raise Int8RefusedError(f"int8 must be checked on validation rows, which a model folder does not hold. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"

@@ -185,7 +185,7 @@ def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> Sourc
     """Return where the rows of a model come from, if they are still there."""
     check_can_grow(config, str(folder))
     remembered = config.remembered
-    found = seen_rows(config, data_dir)
+    found = seen_rows(config, data_dir, fetch=True)
     if isinstance(found, str) or remembered.read_as is None:
         raise UsageError(
             f"`add=`: {found}. A model that learns new rows alone forgets the old ones, so they are needed too. "
