@@ -1,5 +1,6 @@
 """Write rows with their answers as a workbook of Excel."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -49,13 +50,16 @@ class Sheet:
             return
         if isinstance(value, bool):
             self._sheet.write_boolean(self._rows, column, value)
-        elif isinstance(value, float) or (isinstance(value, int) and len(str(abs(value))) <= _DIGITS):
+        elif isinstance(value, int | float) and abs(value) < (math.inf if isinstance(value, float) else 10**_DIGITS):
             self._sheet.write_number(self._rows, column, value)
         else:
             text = value.isoformat(" ") if isinstance(value, datetime) else str(value)
             if self._sheet.write_string(self._rows, column, text):
-                where = f"row {self._rows:,} has a cell of {len(text):,} characters"
-                raise UsageError(f"{where}, and a cell of a workbook holds {_CHARACTERS:,}; write answers as .csv")
+                characters = len(text.encode("utf-16-le")) // 2  # Excel counts an emoji as two
+                raise UsageError(
+                    f"row {self._rows:,} has a cell of {characters:,} characters as Excel counts them, and a cell of a "
+                    f"workbook holds {_CHARACTERS:,}; write answers as .csv"
+                )
 
 
 @contextmanager
@@ -64,7 +68,7 @@ def new_workbook(path: Path) -> Iterator[Sheet]:
     try:
         with (
             TemporaryDirectory() as folder,  # also removed after an error
-            xlsxwriter.Workbook(str(path), {"constant_memory": True, "tmpdir": folder}) as book,
+            xlsxwriter.Workbook(str(path), {"constant_memory": True, "tmpdir": folder, "use_zip64": True}) as book,
         ):
             yield Sheet(book)
     except FileCreateError as error:
