@@ -163,7 +163,9 @@ class Halving:
             run = self._run(first, 0, rung.share, deadline=self._clock.deadline(0.0))
             if run is None:
                 minutes = self._clock.seconds / 60
-                raise UsageError(f"`minutes={minutes:g}` is too short: the first trainings alone take longer; give more")
+                raise UsageError(
+                    f"`minutes={minutes:g}` is too short: the first trainings alone take longer; give more"
+                )
             if run.failed is not None:
                 raise UsageError(f"the recipe as it is cannot be trained on a part of the rows: {run.failed}")
             self._check_time()
