@@ -375,7 +375,7 @@ def test_a_later_model_of_another_machine_stays(
 
 
 def test_what_cannot_be_put_back_keeps_no_new_model_from_being_written(folder: Path) -> None:
-    aside = folder / f".model.writing-{platform.node()}-{2**31}"  # no process has this number
+    aside = folder / f".model.writing-{platform.node()}-{2**30}"  # no process has this number
     (aside / "before").mkdir(parents=True)
     (aside / "new.json").write_text(json.dumps(["x" * 300]))  # as where it may not be read
     save_model(folder, small_trained_model(seed=2), card="other")
