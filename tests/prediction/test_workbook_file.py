@@ -2,6 +2,7 @@ import gc
 import tempfile
 import zipfile
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ def test_numbers_of_more_digits_than_excel_keeps_are_texts(tmp_path: Path) -> No
         [999_999_999_999_999, "2024-05-01 08:00:00"],
         ["1234567890123456789", "2024-05-01 08:00:00"],
     ]
+
+
+def test_decimal_numbers_are_numbers(tmp_path: Path) -> None:
+    prices = [Decimal("12.50"), Decimal("-3"), Decimal("1234567890.1234567890"), None]
+    frame = pl.DataFrame({"price": pl.Series(prices, dtype=pl.Decimal(38, 10)), "n": range(4)})
+    found = written(tmp_path / "a.xlsx", frame)
+    assert [row[0] for row in found[1:]] == [12.5, -3, "1234567890.1234567890", ""]
 
 
 def test_infinite_numbers_are_texts(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -50,7 +51,7 @@ class Sheet:
             return
         if isinstance(value, bool):
             self._sheet.write_boolean(self._rows, column, value)
-        elif isinstance(value, int | float) and abs(value) < (math.inf if isinstance(value, float) else 10**_DIGITS):
+        elif _is_number(value):
             self._sheet.write_number(self._rows, column, value)
         else:
             text = value.isoformat(" ") if isinstance(value, datetime) else str(value)
@@ -60,6 +61,15 @@ class Sheet:
                     f"row {self._rows:,} has a cell of {characters:,} characters as Excel counts them, and a cell of a "
                     f"workbook holds {_CHARACTERS:,}; write answers as .csv"
                 )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number of which Excel keeps all digits. Of a float it keeps nearly all."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Decimal):
+        return len(value.normalize().as_tuple().digits) <= _DIGITS
+    return isinstance(value, int) and abs(value) < 10**_DIGITS
 
 
 @contextmanager
