@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from fastapi.testclient import TestClient
 
-from benchmarks.fuzz_cases import NO_TRANSFORMER, Reading, Subject, done, folders, tables, texts
+from benchmarks.fuzz_cases import NO_TRANSFORMER, Reading, Subject, done, folders, tables, texts, void
 from glassformer.desk.project import STORE_FILE, Project
 from glassformer.desk.rounds import Rounds
 from glassformer.serving.feedback import FeedbackFile
@@ -225,10 +225,6 @@ def shards() -> list[Subject]:
             (path / "given" / f"{number}.csv").write_text(f"text\na good film {number}\na bad film\n")
 
     return [Subject(name="predict a folder of tables", make=make, read=predict, writes=True)]
-
-
-def void(_: object) -> None:
-    return None
 
 
 def subjects() -> dict[str, Subject]:

@@ -200,6 +200,20 @@ def test_overwrite_keeps_old_answers_until_there_are_new_ones(
     assert answers(out)["id"].to_list() == list(range(20))
 
 
+def test_answers_of_before_beside_a_bad_shard_are_told(reviews: Trained, attending: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 10), tmp_path / "answers"
+    predict(reviews, shards, out)
+    before = (out / "part-001.parquet").read_bytes()
+    (shards / "part-001.parquet").write_bytes(b"PAR1 and more")
+    for more in (["--overwrite"], []):
+        said = predict(attending, shards, out, *more)
+        misused(said, "1 shard has no answers, of 2", "Answers from before --overwrite are still there.")
+    assert (out / "part-001.parquet").read_bytes() == before
+    (shards / "part-001.parquet").unlink()
+    assert predict(attending, shards, out).code == 0
+    assert not (out / "part-001.parquet").exists()
+
+
 def test_another_column_is_refused(reviews: Trained, tmp_path: Path) -> None:
     shards, out = write_shards(tmp_path / "shards", 1, 10), tmp_path / "answers"
     predict(reviews, shards, out)

@@ -46,7 +46,7 @@ def test_what_was_held_out_stays_so_and_a_tenth_of_the_new_rows_joins_it() -> No
 
 
 def test_it_is_said_that_texts_have_another_label_than_before() -> None:
-    found = added(new=[("old 1", "b"), ("old 3", "c"), *NEW], fraction=0)
+    found = added(new=[("old 1", "b"), ("old 3", "c"), *NEW, ("twice", "a"), ("twice", "b")], fraction=0)
     assert found.notes[2:] == ("2 texts of new.csv learned with another label than before; all are kept",)
 
 

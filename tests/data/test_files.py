@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from glassformer.cli.writers import check_folder
-from glassformer.data.files import aside_of, folder_written_aside, written_aside
+from glassformer.data.files import aside_of, folder_written_aside, put_back_folder, written_aside
 from glassformer.data.locks import LOCK_FILE
 from glassformer.errors import UsageError
 from glassformer.experiments.search.search import check_out
@@ -133,6 +133,15 @@ def test_a_folder_that_a_killed_process_was_replacing_is_back_or_gone(tmp_path: 
     with pytest.raises(ZeroDivisionError), folder_written_aside(tmp_path / "out"):
         raise ZeroDivisionError
     assert [path.name for path in tmp_path.rglob("*")] == ["out", ("old", "new")[moves - 1]]
+
+
+def test_a_folder_is_put_back_where_a_link_leads(tmp_path: Path) -> None:
+    aside_of(tmp_path / "out", ".replaced-").mkdir()
+    for link, other in (("best", "out"), ("loop", "loop")):
+        (tmp_path / link).symlink_to(other)
+        put_back_folder(tmp_path / link)
+    assert (tmp_path / "best").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "loop", "out"]
 
 
 @pytest.mark.parametrize("moves", [1, 2])

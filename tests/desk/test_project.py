@@ -32,6 +32,13 @@ def test_a_project_goes_on_where_it_was(tmp_path: Path) -> None:
         assert place.stat().st_mode & 0o077 == 0, "it holds texts"
 
 
+def test_labels_on_a_disk_that_is_not_there_are_not_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / "desk.sqlite").symlink_to(tmp_path / "unmounted" / "desk.sqlite")
+    with pytest.raises(UsageError, match="is a link that leads nowhere"), Project.opened(tmp_path, None):
+        pass
+    assert (tmp_path / "desk.sqlite").is_symlink()
+
+
 def test_columns_are_found_and_can_be_corrected(tmp_path: Path) -> None:
     rows = [
         row

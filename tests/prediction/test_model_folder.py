@@ -2,6 +2,7 @@ import dataclasses
 import errno
 import json
 import math
+import platform
 import resource
 import shutil
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from safetensors.torch import save_file
 
 from glassformer.data.checksums import SUMS_FILE, read_sums
 from glassformer.data.files import aside_of
+from glassformer.data.locks import only_writer
 from glassformer.data.model_marks import RECORD_FILE
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
@@ -36,6 +38,10 @@ def folder(tmp_path: Path) -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def contents_below(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def edited(**values: Any) -> Callable[[Path], None]:
@@ -309,26 +315,31 @@ def test_figures_that_are_no_numbers_are_null(tmp_path: Path) -> None:
     assert load_model(tmp_path, CLASSIFIER).metrics == {"best": {"loss": None, "rows": [None, 1.5]}}
 
 
+def killed_after(moves: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin to replace the model of a folder, and end after so many moves of files."""
+    replace, left = Path.replace, [moves]
+
+    def killed(path: Path, target: Path) -> None:
+        left[0] -= 1
+        if left[0] < 0:  # nothing can be put back either
+            raise KeyboardInterrupt
+        replace(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            save_model(folder, small_trained_model(seed=2), card="other")
+
+
 @pytest.mark.parametrize("opens", [partial(load_model, kind=CLASSIFIER), is_model_folder, verify])
 def test_after_a_kill_the_next_command_finds_the_old_model_or_the_new_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, opens: Callable[[Path], Any]
 ) -> None:
-    replace, files = Path.replace, len(list(folder.iterdir()))
+    files = len(list(folder.iterdir()))
     evaluated(folder)
     before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
     for moves in range(2 * files + 3):
-        left = [moves]
-
-        def killed(path: Path, target: Path, left: list[int] = left) -> None:
-            left[0] -= 1
-            if left[0] < 0:  # nothing can be put back either
-                raise KeyboardInterrupt
-            replace(path, target)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Path, "replace", killed)
-            with pytest.raises(KeyboardInterrupt):
-                save_model(folder, small_trained_model(seed=2), card="other")
+        killed_after(moves, folder, monkeypatch)
         opens(folder)
         assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before, moves
     with monkeypatch.context() as patched:
@@ -342,6 +353,38 @@ def test_after_a_kill_the_next_command_finds_the_old_model_or_the_new_one(
 def test_a_folder_that_was_being_replaced_whole_is_found_again(folder: Path) -> None:
     folder.replace(aside_of(folder, ".replaced-"))
     load_model(folder, CLASSIFIER)
+
+
+def test_after_a_kill_a_run_that_holds_the_lock_replaces_the_model_and_what_is_about_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated(folder)
+    killed_after(6, folder, monkeypatch)
+    with only_writer(folder):
+        save_model(folder, small_trained_model(seed=3), card="third")
+    assert not {"audit.json", "snapshots", "evaluation"} & {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("is_new", "moves"), [(True, 1), (True, 5), (False, 2), (False, 6), (False, 7), (False, 11)])
+def test_a_later_model_of_another_machine_stays(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_new: bool, moves: int
+) -> None:
+    folder = tmp_path / "fresh" if is_new else folder
+    killed_after(moves, folder, monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr(platform, "node", lambda: "another")
+        save_model(folder, small_trained_model(seed=3), card="later")
+    written = contents_below(folder)
+    load_model(folder, CLASSIFIER)
+    assert contents_below(folder) == {name: held for name, held in written.items() if not name.startswith(".")}
+
+
+def test_what_cannot_be_put_back_keeps_no_new_model_from_being_written(folder: Path) -> None:
+    aside = folder / f".model.writing-{platform.node()}-{2**30}"  # no process has this number
+    (aside / "before").mkdir(parents=True)
+    (aside / "new.json").write_text(json.dumps(["x" * 300]))  # as where it may not be read
+    save_model(folder, small_trained_model(seed=2), card="other")
+    assert (folder / "README.md").read_text() == "other"
 
 
 def test_a_folder_from_a_stranger_moves_nothing_outside(folder: Path) -> None:

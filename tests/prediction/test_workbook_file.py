@@ -1,6 +1,8 @@
 import gc
 import tempfile
+import zipfile
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +46,29 @@ def test_numbers_of_more_digits_than_excel_keeps_are_texts(tmp_path: Path) -> No
     ]
 
 
+def test_decimal_numbers_are_numbers(tmp_path: Path) -> None:
+    prices = [Decimal("12.50"), Decimal("-3"), Decimal("1234567890.1234567890"), None]
+    frame = pl.DataFrame({"price": pl.Series(prices, dtype=pl.Decimal(38, 10)), "n": range(4)})
+    found = written(tmp_path / "a.xlsx", frame)
+    assert [row[0] for row in found[1:]] == [12.5, -3, "1234567890.1234567890", ""]
+
+
+def test_infinite_numbers_are_texts(tmp_path: Path) -> None:
+    found = written(tmp_path / "a.xlsx", pl.DataFrame({"number": [float("inf"), -float("inf"), 1.5]}))
+    assert found[1:] == [["inf"], ["-inf"], [1.5]]
+
+
+def test_more_than_a_zip_of_old_holds_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1_000)  # bytes of a file in it; in truth two gigabytes
+    assert len(written(tmp_path / "a.xlsx", pl.DataFrame({"text": ["a text"] * 100}))) == 101
+
+
 def test_what_a_sheet_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     longest = pl.DataFrame({"text": ["ok", "x" * 32_767, "🎬" * 16_384]})
     with pytest.raises(
-        UsageError, match="row 3 has a cell of 16,384 characters, and a cell of a workbook holds 32,767"
+        UsageError,
+        match="row 3 has a cell of 32,768 characters as Excel counts them, and a cell of a workbook holds 32,767",
     ):
         written(tmp_path / "a.xlsx", longest)
     monkeypatch.setattr(workbook_file, "_ROWS", 3)

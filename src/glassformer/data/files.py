@@ -178,7 +178,8 @@ def remove_left(path: Path) -> None:
 def put_back_folder(path: Path) -> None:
     """Put back a folder that a process of this machine had moved away, and not yet replaced, when it was killed."""
     if not path.exists():
-        for left in left_by_killed(path.resolve(), _BEFORE):
+        path = Path(os.path.realpath(path))  # of a loop of links, `resolve` raises a RuntimeError
+        for left in left_by_killed(path, _BEFORE):
             left.replace(path)
 
 
@@ -187,7 +188,7 @@ def left_by_killed(path: Path, kind: str) -> Iterator[Path]:
     start = f".{short_name(path)}{kind}{platform.node()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*"):
         number = left.name.removeprefix(start)
-        if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):
+        if number.isdecimal() and (int(number) == os.getpid() or not _is_running(int(number))):
             yield left
 
 

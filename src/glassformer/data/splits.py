@@ -15,7 +15,7 @@ from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.mapped import filtered
 from glassformer.data.stratified import stratified_rows
-from glassformer.data.table import Table, row_list, text_keys
+from glassformer.data.table import Table, row_keys, row_list, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -315,7 +315,8 @@ def with_added(
         learned[np.random.default_rng(0).permutation(old)[: round(replay * old)]] = True
         rows = replace(rows, frame=rows.frame.with_columns(pl.Series(REPLAYED, learned)))
     added = f"added: {counted(new.frame.height, 'row')} of {new.source} to learn from"
-    again = len(conflicting_rows(rows)) - len(conflicting_rows(train))
+    keys = row_keys(new.frame["text"])
+    again = keys.filter(keys.is_in(row_keys(train.frame["text"]).implode())).n_unique()
     other = f"{counted(again, 'text')} of {new.source} learned with another label than before; all are kept"
     notes = (*splits.notes, added, *([other] if again else []))
     return Splits(train=rows, validation=validation, notes=notes)

@@ -70,6 +70,7 @@ class Project:
             raise UsageError(
                 f"{folder} holds {quoted(names[0])} and no project of a desk; name an empty or a new folder"
             )
+        check_link(folder / STORE_FILE)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)  # it holds texts

@@ -159,6 +159,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
     Raises:
         GlassformerError: the files cannot be written. The folder has not changed.
     """
+    put_back_alone(folder)
     replaced, new = is_model_folder(folder), not folder.exists()
     texts = {
         "config.json": trained.config.model_dump_json(indent=2) + "\n",
@@ -169,7 +170,6 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
     }
     aside = place_aside(folder)
     try:
-        put_back_alone(folder)
         aside.mkdir(mode=0o700, parents=True)  # it may hold texts
         _write(aside, texts, trained)
         if taken := [name for name in written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:

@@ -70,8 +70,9 @@ def put_back(folder: Path) -> None:
 def put_back_alone(folder: Path) -> None:
     """Do the same where no other process writes. What a killed process has written of a new model is removed."""
     for aside in _left(folder):
-        _take_back(aside, folder)
-        remove_aside(aside)
+        with suppress(OSError):  # of another user, for example: it does not keep a new model from being written
+            _take_back(aside, folder)
+            remove_aside(aside)
 
 
 def _left(folder: Path) -> Iterator[Path]:
@@ -79,8 +80,11 @@ def _left(folder: Path) -> Iterator[Path]:
 
 
 def _take_back(aside: Path, folder: Path) -> None:
-    """Move the new files away and those of the earlier model back. What was moved already is left where it is."""
-    before = aside / _BEFORE
+    """Move the new files away and those of the earlier model back, unless a whole model is in place since.
+
+    What was moved already is left where it is. config.json comes last.
+    """
+    before, config = aside / _BEFORE, "config.json"
     if not (aside / _NEW).exists():
         return  # no file was moved yet, or all were
     if aside.is_symlink() or before.is_symlink():
@@ -89,11 +93,16 @@ def _take_back(aside: Path, folder: Path) -> None:
         new = [Path(str(name)) for name in read_json(aside / _NEW)]
     except (GlassformerError, TypeError):  # it was cut short: no file was moved
         new = []
-    for name in reversed(new):
-        if name.parent == Path() and (folder / name).exists() and not (aside / name).exists():
+    moved = [name for name in reversed(new) if not (aside / name).exists()]
+    if (folder / config).exists() and (moved or (before / config).exists()):
+        moved, back = [], []  # the new model, or a later one of a process that could not know of this place
+    else:
+        links = (folder / EVALUATION_FOLDER).is_symlink() or (before / EVALUATION_FOLDER).is_symlink()
+        back = [*(() if links else before.glob(f"{EVALUATION_FOLDER}/*")), *map(before.joinpath, written(before))]
+    for name in moved:
+        if name.parent == Path() and (folder / name).exists():
             (folder / name).replace(aside / name)
-    links = (folder / EVALUATION_FOLDER).is_symlink() or (before / EVALUATION_FOLDER).is_symlink()
-    for place in (*(() if links else before.glob(f"{EVALUATION_FOLDER}/*")), *before.glob("*")):
-        if place.name != EVALUATION_FOLDER and not (back := folder / place.relative_to(before)).exists():
-            place.replace(back)
+    for place in back:
+        if place.name != EVALUATION_FOLDER and not (target := folder / place.relative_to(before)).exists():
+            place.replace(target)
     (aside / _NEW).unlink(missing_ok=True)

@@ -131,10 +131,15 @@ class Manifest:
             os.fsync(file.fileno())
         self.finished[line.shard] = line
 
+    @property
+    def keeps_replaced(self) -> bool:
+        """Whether answers that `overwrite` is to replace are still there."""
+        return (self.out / _REPLACED).is_file()
+
     def remove_replaced(self) -> None:
         """Delete the answers that `overwrite` was to replace and that no shard has replaced: their shards are gone."""
         path, answers = self.out / _REPLACED, {line.answers for line in self.finished.values()}
-        if path.is_file():
+        if self.keeps_replaced:
             for line in _read(path)[1].values():
                 if line.answers not in answers:
                     (self.out / line.answers).unlink(missing_ok=True)

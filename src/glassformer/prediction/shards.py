@@ -150,12 +150,14 @@ class Bulk(Counts):
         earlier: how many shards were finished by earlier runs.
         gone: shards that were answered and are no longer in the folder.
         unanswered: shards that could not be answered.
+        keeps_replaced: whether answers that `overwrite` is to replace are still there.
     """
 
     shards: int
     earlier: int
     gone: list[str]
     unanswered: list[Unanswered] = field(default_factory=list)
+    keeps_replaced: bool = False
 
     def check(self) -> None:
         """Raise an error that names the shards without answers, if there are any.
@@ -167,9 +169,10 @@ class Bulk(Counts):
         if not self.unanswered:
             return
         bad = any(isinstance(each.error, UsageError) for each in self.unanswered)
+        kept = " Answers from before `overwrite=True` are still there." if self.keeps_replaced else ""
         raise (UsageError if bad else GlassformerError)(
             f"{counted(len(self.unanswered), 'shard has', 'shards have')} no answers, of {self.shards:,}; the others "
-            "are finished. Correct or remove these, and run the same command again:",
+            f"are finished.{kept} Correct or remove these, and run the same command again:",
             sorted(f"  {each.shard}: {each.error.message}" for each in self.unanswered),
         )
 
@@ -294,6 +297,7 @@ def _answer_waiting(
                 pace.shard_done(outcome)
     if not bulk.unanswered:
         manifest.remove_replaced()
+    bulk.keeps_replaced = manifest.keeps_replaced
     for name in names & manifest.finished.keys():
         bulk.add(manifest.finished[name])
     return bulk

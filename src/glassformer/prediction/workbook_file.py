@@ -1,8 +1,10 @@
 """Write rows with their answers as a workbook of Excel."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,13 +51,25 @@ class Sheet:
             return
         if isinstance(value, bool):
             self._sheet.write_boolean(self._rows, column, value)
-        elif isinstance(value, float) or (isinstance(value, int) and len(str(abs(value))) <= _DIGITS):
+        elif _is_number(value):
             self._sheet.write_number(self._rows, column, value)
         else:
             text = value.isoformat(" ") if isinstance(value, datetime) else str(value)
             if self._sheet.write_string(self._rows, column, text):
-                where = f"row {self._rows:,} has a cell of {len(text):,} characters"
-                raise UsageError(f"{where}, and a cell of a workbook holds {_CHARACTERS:,}; write answers as .csv")
+                characters = len(text.encode("utf-16-le")) // 2  # Excel counts an emoji as two
+                raise UsageError(
+                    f"row {self._rows:,} has a cell of {characters:,} characters as Excel counts them, and a cell of a "
+                    f"workbook holds {_CHARACTERS:,}; write answers as .csv"
+                )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number of which Excel keeps all digits. Of a float it keeps nearly all."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Decimal):
+        return len(value.normalize().as_tuple().digits) <= _DIGITS
+    return isinstance(value, int) and abs(value) < 10**_DIGITS
 
 
 @contextmanager
@@ -64,7 +78,7 @@ def new_workbook(path: Path) -> Iterator[Sheet]:
     try:
         with (
             TemporaryDirectory() as folder,  # also removed after an error
-            xlsxwriter.Workbook(str(path), {"constant_memory": True, "tmpdir": folder}) as book,
+            xlsxwriter.Workbook(str(path), {"constant_memory": True, "tmpdir": folder, "use_zip64": True}) as book,
         ):
             yield Sheet(book)
     except FileCreateError as error:
