@@ -98,6 +98,16 @@ def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(tmp
     assert set(tmp_path.iterdir()) == {running, elsewhere, tmp_path / "a.txt", tmp_path / "out"}
 
 
+def test_no_process_gets_a_signal_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Windows")
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("it got a Ctrl-C"))
+    left = tmp_path / f".a.txt.writing-{platform.node()}-{os.getppid()}"
+    left.write_text("half")
+    with written_aside(tmp_path / "a.txt") as file:
+        file.write_text("whole")
+    assert left.exists()
+
+
 @pytest.mark.parametrize(
     "check",
     [
