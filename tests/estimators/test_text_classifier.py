@@ -585,7 +585,7 @@ def test_snapshots_of_fit_become_a_page(tmp_path: Path) -> None:
 
 
 def test_training_texts_are_kept_on_request(tmp_path: Path) -> None:
-    kept = small(keep_texts=True).fit(TEXTS, BINARY)
+    kept = small(keep_texts=np.True_).fit(TEXTS, BINARY)
     loaded = TextClassifier.load(kept.save(tmp_path / "model"))
     for classifier in (kept, loaded):
         found = classifier.explain("a good film", nearest=True).nearest

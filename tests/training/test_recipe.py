@@ -132,6 +132,7 @@ def test_an_assignment_without_equals(assignment: str) -> None:
         ("[training\nepochs = 3", r"not readable as TOML.*line 1"),
         ("[training]\nepochs = many", r"not readable as TOML.*line 2"),
         ('[training]\nepochs = "many"', r"training\.epochs = 'many': it must be a whole number"),
+        ('[training]\nclass_weights = "b"', r"= 'b': it must be names with values, such as \{good = 2\}"),
         ("[training]\nepochs = -1", r"training\.epochs = -1: it must be at least 0"),
         ("[training]\nepochs = -1\nclip = -1", r"training\.epochs = -1: .*; training\.clip = -1: "),
         ('[training]\nepochs = 0\n[model]\ncounting = "none"', r"trains no transformer, .* has no other reader"),

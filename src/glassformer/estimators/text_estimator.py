@@ -109,7 +109,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
 
     def _start(self, groups: Any) -> tuple[InitialWeights | None, dict[str, Any]]:
         """Return the weights to start from, and how the rows are read: arguments of `as_table`."""
-        if not isinstance(self.keep_texts, bool):  # "no" would keep them
+        if not isinstance(self.keep_texts, bool | np.bool_):  # "no" would keep them
             raise InputError(f"`keep_texts={brief_value(self.keep_texts)}`: give True or False")
         start = None if self.init is None else read_initial_weights(self.init)
         known = None if start is None else start.inputs

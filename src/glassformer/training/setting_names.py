@@ -40,6 +40,7 @@ _PLAIN = {
     "valid number": "number",
     "a valid boolean": "true or false",
     "valid string": "text",
+    "a valid dictionary": "names with values, such as {good = 2}",
 }
 """The words of pydantic, and ours."""
 
