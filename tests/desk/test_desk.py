@@ -96,7 +96,7 @@ def test_without_the_address_nothing_is_answered(project: Project) -> None:
         for path in (
             "/desk",
             "/desk/state",
-            "/desk/labels.csv",
+            "/desk/labelled",
             "/page/page.css",
             "/model",
             "/openapi.json",
@@ -626,7 +626,7 @@ def test_a_table_is_dropped_and_its_columns_are_chosen(client: TestClient) -> No
     assert columns == ["text", "kind"]
     chosen = client.post("/desk/columns", json={"text": "text", "label": "kind", "task": "classes"}).json()
     assert chosen["classes"] == [{"name": "x", "texts": 2}, {"name": "y", "texts": 1}]
-    assert client.get("/desk/labels.csv").text == "\ufefftext,kind\na film,x\na book,y\na play,x\n"
+    assert client.get("/desk/labelled").text == "\ufefftext,kind\na film,x\na book,y\na play,x\n"
 
 
 def _suggestions(ids: range) -> pl.DataFrame:

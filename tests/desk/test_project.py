@@ -7,7 +7,7 @@ import pytest
 
 from glassformer.data.encodings import reading_as
 from glassformer.data.inputs import Category, Inputs, Number
-from glassformer.data.rows import ROWS_PER_BATCH
+from glassformer.data.rows import ROWS_PER_BATCH, iterate_rows
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import labels_by_person
 from glassformer.desk.project import Project
@@ -15,6 +15,7 @@ from glassformer.desk.schema import Decision
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
 from tests.trained import write_csv
+from tests.workbooks import xlsx
 
 
 def test_a_project_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -208,6 +209,17 @@ def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
         Project.open(tmp_path)
     with pytest.raises(UsageError, match="is a file"):
         Project.open(tmp_path / "thesis.txt")
+
+
+def test_the_labels_of_a_workbook_are_downloaded_as_one(tmp_path: Path) -> None:
+    rows = [["Nr", "text", "label"], ["007", "=HYPERLINK(1)", "a"], ["008", "schön", ""]]
+    (tmp_path / "t.xlsx").write_bytes(xlsx({"Answers": rows, "Notes": [["by me"]]}))
+    project = Project.open(tmp_path / "desk")
+    project.take(Path(f"{tmp_path / 't.xlsx'}#Answers"))
+    written = project.write_labels()
+    assert written.suffix == ".xlsx"
+    (found,) = iterate_rows(written, rows_per_batch=9)
+    assert found.rows() == [("007", "=HYPERLINK(1)", "a")]
 
 
 def test_a_class_with_one_text_is_not_learned_yet(tmp_path: Path) -> None:

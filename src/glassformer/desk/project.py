@@ -17,7 +17,10 @@ from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Wanted, listing
 from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.files import check_link, write_aside, written_aside
+from glassformer.data.formats.all_formats import format_of
+from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import check_inputs
+from glassformer.data.installed import is_installed
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import ROWS_PER_BATCH, batches_of, cells_of, check_columns, check_file
 from glassformer.data.shards import files_of
@@ -217,11 +220,20 @@ class Project:
     def write_labels(self) -> Path:
         """Write the labelled rows with all columns of the table, and return the path of the file.
 
-        A spreadsheet shows it rightly, and runs nothing of it.
+        A spreadsheet shows it rightly, and runs nothing of it. Of a workbook it is a workbook: where commas are decimal
+        points, Excel shows a CSV as one column.
         """
-        path = self.folder / "all-labels.csv"
+        assert self.table is not None
+        is_workbook = format_of(files_of(self.table)[0]) == WORKBOOK and is_installed("xlsxwriter")
+        path = self.folder / f"all-labels{'.xlsx' if is_workbook else '.csv'}"
         with written_aside(path) as aside:
-            without_formulas(self._labelled_rows()).write_csv(aside, include_bom=True)
+            if is_workbook:
+                from glassformer.prediction.workbook_file import new_workbook  # of an extra
+
+                with new_workbook(aside) as sheet:
+                    sheet.write(self._labelled_rows())
+            else:
+                without_formulas(self._labelled_rows()).write_csv(aside, include_bom=True)
         return path
 
     def _labelled_rows(self) -> pl.DataFrame:

@@ -137,11 +137,11 @@ def add_rounds(app: FastAPI, asked: Asked) -> None:
             raise RefusedError(404, f"round {number} has no report")
         return FileResponse(path, media_type="text/html", headers=OWN_PAGE)
 
-    @app.get("/desk/labels.csv")
-    def labels() -> FileResponse:
+    @app.get("/desk/labelled")
+    def labelled() -> FileResponse:
         """Return the labelled texts as a table."""
-        name = f"{Path(project.store.facts['table']).stem}-labelled.csv"
-        return FileResponse(project.write_labels(), media_type="text/csv", filename=name)
+        path = project.write_labels()
+        return FileResponse(path, filename=f"{Path(project.store.facts['table']).stem}-labelled{path.suffix}")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ export function using(desk) {
     el("p", { className: "naming" }, el("label", {}, least, threshold), el("label", {}, mistake, wrong), el("label", {}, "A person's look costs", human)),
     outcome, best, kept);
   const done = el("div", {}), none = el("p", {}, "There is no model yet.");
-  const place = el("section", { "aria-label": "Use" }, none, done, slider, el("p", {}, el("a", { href: "/desk/labels.csv" }, "Download the labelled texts (CSV)")));
+  const place = el("section", { "aria-label": "Use" }, none, done, slider, el("p", {}, el("a", { href: "/desk/labelled" }, "Download the labelled texts")));
 
   function update() {
     const last = lastRound(desk.state);
