@@ -129,7 +129,7 @@ def test_the_fifteen_minutes_run_as_written(tmp_path: Path, monkeypatch: pytest.
     assert len(asked) == 4
     run_all(asked)
     assert "needs_review" in next(iterate_rows(Path("answers.xlsx"), rows_per_batch=100)).columns
-    assert pl.read_csv("tickets-to-label.csv").height == 50
+    assert next(iterate_rows(Path("tickets-to-label.xlsx"), rows_per_batch=100)).height == 50
     (said,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
     with TestClient(create_app(load_models([Path("runs/tickets")], device="cpu"))) as client:
         (answer,) = client.post("/predict", json=json.loads(re.findall(r"-d '(.*?)'", page)[0])).json()["answers"]

@@ -39,16 +39,13 @@ def labels(
     data: Learned,
     apply: Annotated[
         Path | None,
-        typer.Option(
-            callback=table,
-            help="Write the mended table, from a file of findings or of --next in which you filled in labels.",
-        ),
+        typer.Option(callback=table, help="Write the mended table, from a file in which you filled in labels."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             help="The file to write: .xlsx, .csv, .tsv or .jsonl, also with .gz. Default, beside the table: "
-            "TABLE-to-check.csv. With --apply: TABLE-mended, and the ending of the table."
+            "TABLE-to-check.csv, for a workbook .xlsx. With --apply: TABLE-mended, and the ending of the table."
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
@@ -68,7 +65,7 @@ def labels(
             metavar="NUMBER FILE",
             callback=lambda wanted: wanted and (wanted[0], table(wanted[1])),
             help="Choose the NUMBER texts of the table FILE that are most worth labelling. Those in the labelled rows "
-            "are left out. Default of --out: FILE-to-label.csv.",
+            "are left out. Default of --out: FILE-to-label.csv, for a workbook .xlsx.",
         ),
     ] = None,
     group: Group = None,
@@ -85,9 +82,11 @@ def labels(
         _apply(data, apply, out, data_dir, reading, overwrite=overwrite, json=shown.json)
         return
     from glassformer.data.addresses import beside, is_elsewhere, without_password
+    from glassformer.prediction.answer_files import Columns, ending_like
 
     data = without_password(data)
-    out = out or (beside(data, "-to-check.csv") if next_ is None else beside(next_[1], "-to-label.csv"))
+    asked, name = (data, "to-check") if next_ is None else (next_[1], "to-label")
+    out = out or beside(asked, f"-{name}{ending_like(Path(asked))}")
     check_out(out, None if is_elsewhere(data) else Path(data), overwrite=overwrite)
     if safe_csv and "json" in out.name:
         raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
@@ -99,7 +98,6 @@ def labels(
     if (lacking := truth.table.without_label) is not None:
         say(f"{lacking}: --next 50 {shlex.quote(data)} chooses which to label next")
     from glassformer.labels.check import check_table
-    from glassformer.prediction.answer_files import Columns
 
     check = check_table(truth, test_table, on_progress=_on_progress)
     doing("")

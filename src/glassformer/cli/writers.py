@@ -29,14 +29,12 @@ LONGEST_SHOWN = 200
 
 def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
     """Raise `UsageError` if a table cannot be written to this path, or if a file there must not be replaced."""
-    from glassformer.prediction.answer_files import SEPARATORS, WORKBOOK, kind_of
+    from glassformer.prediction.answer_files import SEPARATORS, XLSX, kind_of
 
-    if out.suffix == WORKBOOK and not is_installed("xlsxwriter"):
+    if out.suffix == XLSX and not is_installed("xlsxwriter"):
         raise UsageError(f"--out {out}: workbooks need an extra: {pip_install('excel')}; or write answers as .csv")
-    if out.suffix != WORKBOOK and kind_of(out) not in SEPARATORS:
-        raise UsageError(
-            f"--out {out}: write answers as {WORKBOOK}, {', '.join(SEPARATORS)} (these four also with .gz)"
-        )
+    if out.suffix != XLSX and kind_of(out) not in SEPARATORS:
+        raise UsageError(f"--out {out}: write answers as {XLSX}, {', '.join(SEPARATORS)} (these four also with .gz)")
     if table is not None and out.is_file() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
     check_new("--out", out, overwrite=overwrite)

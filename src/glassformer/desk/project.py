@@ -17,10 +17,7 @@ from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Wanted, listing
 from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.files import check_link, write_aside, written_aside
-from glassformer.data.formats.all_formats import format_of
-from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import check_inputs
-from glassformer.data.installed import is_installed
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import ROWS_PER_BATCH, batches_of, cells_of, check_columns, check_file
 from glassformer.data.shards import files_of
@@ -33,7 +30,7 @@ from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.desk.table_read import columns_of, copied, kind_of, texts_of
 from glassformer.errors import GlassformerError, UsageError, quoted
-from glassformer.prediction.answer_files import without_formulas
+from glassformer.prediction.answer_files import XLSX, ending_like, without_formulas
 from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS
 
@@ -220,14 +217,12 @@ class Project:
     def write_labels(self) -> Path:
         """Write the labelled rows with all columns of the table, and return the path of the file.
 
-        A spreadsheet shows it rightly, and runs nothing of it. Of a workbook it is a workbook: where commas are decimal
-        points, Excel shows a CSV as one column.
+        A spreadsheet shows it rightly, and runs nothing of it.
         """
         assert self.table is not None
-        is_workbook = format_of(files_of(self.table)[0]) == WORKBOOK and is_installed("xlsxwriter")
-        path = self.folder / f"all-labels{'.xlsx' if is_workbook else '.csv'}"
+        path = self.folder / f"all-labels{ending_like(self.table)}"
         with written_aside(path) as aside:
-            if is_workbook:
+            if path.suffix == XLSX:
                 from glassformer.prediction.workbook_file import new_workbook  # of an extra
 
                 with new_workbook(aside) as sheet:

@@ -14,6 +14,9 @@ import polars as pl
 
 from glassformer.data.formats.columnar import scanned
 from glassformer.data.formats.format import Delimited
+from glassformer.data.formats.workbook import WORKBOOK
+from glassformer.data.installed import is_installed
+from glassformer.data.parts import file_of
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 
@@ -22,7 +25,7 @@ TextsOf = Callable[[pl.DataFrame], list[str]]
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}
 """The extensions of text files, and what separates their columns. None: JSON lines."""
-WORKBOOK = ".xlsx"
+XLSX = ".xlsx"
 
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # spreadsheets of East Asian languages also read full-width signs
 _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
@@ -95,7 +98,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     if kind_of(name) == ".parquet":
         yield from _parquet_answers(path, table)
         return
-    if name.suffix == WORKBOOK:
+    if name.suffix == XLSX:
         from glassformer.prediction.workbook_file import new_workbook  # of an extra
 
         with new_workbook(path) as sheet:
@@ -190,6 +193,15 @@ def opened_to_write(path: Path, *, compressed: bool) -> Iterator[IO[bytes] | gzi
 
 def write_lines_to(file: IO[bytes] | gzip.GzipFile, lines: Iterable[str]) -> None:
     file.writelines(f"{line}\n".encode() for line in lines)
+
+
+def ending_like(table: Path) -> str:
+    """Return the ending of a file that a person opens in the program of a table: of a workbook it is one.
+
+    Where commas are decimal points, Excel shows a CSV as one column.
+    """
+    is_workbook = file_of(table).suffix.lower() in WORKBOOK.extensions and is_installed("xlsxwriter")
+    return XLSX if is_workbook else ".csv"
 
 
 def kind_of(path: Path) -> str:
