@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import urljoin
 
 import polars as pl
 import pytest
@@ -203,8 +204,24 @@ def is_of(text: str | None) -> str:
     return POSITIVE if str(text).startswith("good") else NEGATIVE
 
 
+def test_without_a_model_there_is_nothing_to_try(page: Page) -> None:
+    page.goto(urljoin(page.url, "/"))
+    expect(page.locator("#names")).to_have_text("There is no model yet.")
+    expect(page.locator("#text")).to_be_hidden()
+
+
+def answers(browser: Browser, url: str) -> None:
+    """The page of the model, which the step Use names, answers a text."""
+    trying = browser.new_page()
+    trying.goto(urljoin(url, "/"))
+    trying.locator("#text").fill("good film")
+    expect(trying.locator(".label")).to_be_visible()
+    expect(trying.locator(".words [role=button]")).to_have_text(["good", "film"])
+    trying.close()
+
+
 def test_labelling_training_and_mending_with_the_keyboard(
-    page: Page, desk: Desk, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+    page: Page, desk: Desk, browser: Browser, reviews: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained_already(monkeypatch, reviews)
     given, keys = page.locator("#given"), page.keyboard
@@ -225,6 +242,7 @@ def test_labelling_training_and_mending_with_the_keyboard(
     keys.press("Enter")
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("link", name="report")).to_be_visible()
+    answers(browser, page.url)
     page.locator("#step-label").focus()
     keys.press("Enter")
     expect(page.locator("#typed")).to_be_focused()

@@ -64,7 +64,7 @@ def create_desk(
         with project.store.change():  # nothing else is chosen meanwhile
             asked, version = asked_of(project.store.facts, predictor), version_of(folder)
             models["desk"] = ServedModel(
-                name=folder.name, folder=folder, predictor=predictor, version=version, device=_DEVICE, asked=asked
+                name="desk", folder=folder, predictor=predictor, version=version, device=_DEVICE, asked=asked
             )
 
     rounds = Rounds(project=project, on_model=on_model, command=command)

@@ -61,6 +61,11 @@ async function start() {
     if (!isGone(error)) byId("names").textContent = error.message;
     return;
   }
+  if (!found.models.length) {
+    document.querySelector(".ask").hidden = true;
+    byId("names").textContent = "There is no model yet.";
+    return;
+  }
   Desk.showNames(found.models);
   const field = fieldOf(found.models);
   if (!field) {
