@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.data.rows import iterate_rows
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 from glassformer.labels.mend import default_out, mend, read_changes
@@ -144,7 +145,7 @@ def test_all_rows_that_are_refused_are_said_at_once(tmp_path: Path) -> None:
     assert more == "  and 2 more"
 
 
-@pytest.mark.parametrize(("name", "written"), [("a.xlsx#S", "a-mended.csv"), ("a.arrow", "a-mended.parquet")])
+@pytest.mark.parametrize(("name", "written"), [("a.xlsx#S", "a-mended.xlsx"), ("a.arrow", "a-mended.parquet")])
 def test_what_is_not_written_is_mended_as_another_kind(name: str, written: str, tmp_path: Path) -> None:
     source = tmp_path / name
     if name.endswith("arrow"):
@@ -154,7 +155,7 @@ def test_what_is_not_written_is_mended_as_another_kind(name: str, written: str, 
     out = default_out(source)
     assert out == tmp_path / written
     mend(source, out, truth_of(read_table(source)), {1: "bad", 4: None})
-    frame = pl.read_csv(out) if written.endswith("csv") else pl.read_parquet(out)
+    frame = pl.concat(iterate_rows(out, rows_per_batch=9))
     assert frame.height == 5
     assert frame["label"][0] == "bad"
 
@@ -168,6 +169,10 @@ def test_other_files_and_kinds_are_refused(tmp_path: Path) -> None:
         read_changes(tmp_path / "fixd.csv", table)
     with pytest.raises(UsageError, match=r"the mended table of .* is written as"):
         mend(source, tmp_path / "out.jsonl", table, {1: "bad"})
+    book = write_workbook(tmp_path / "a.xlsx", {"S": [("text", "label"), *ROWS]})
+    with pytest.raises(UsageError, match=r"the mended table of .* is written as \.xlsx or csv"):
+        mend(book, tmp_path / "out.parquet", table, {1: "bad"})
+    assert mend(book, tmp_path / "out.csv", truth_of(read_table(book)), {1: "bad"}).rows == 6
     with pytest.raises(UsageError, match="unpack it first"):
         mend(tmp_path / "a.csv.zip", tmp_path / "out.csv", table, {1: "bad"})
 

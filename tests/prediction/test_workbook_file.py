@@ -38,6 +38,16 @@ def test_cells_stay_what_they_are(tmp_path: Path) -> None:
     assert [row[2] for row in found[1:]] == [True, False, ""] * 2
 
 
+def test_a_column_of_numbers_that_were_read_as_texts_is_one_of_numbers(tmp_path: Path) -> None:
+    plain = ["0", "-3", "-0.333333333333333", None, "123456789012345"]
+    kept = {"zip": "01067", "price": "1.50", "long": "1234567890123456", "zero": "-0", "size": "1e5", "unit": "3 km"}
+    columns = {"number": plain} | {name: ["5", text, "0", "1", "2"] for name, text in kept.items()}
+    found = written(tmp_path / "a.xlsx", pl.DataFrame(columns), pl.DataFrame(columns).with_columns(number=pl.lit("7a")))
+    assert [row[0] for row in found] == ["number", 0, -3, -0.333333333333333, "", 123456789012345, *["7a"] * 5]
+    assert [row[1:] for row in found[2:3]] == [[*kept.values()]]
+    assert all(isinstance(cell, str) for row in found for cell in row[1:])
+
+
 def test_numbers_of_more_digits_than_excel_keeps_are_texts(tmp_path: Path) -> None:
     frame = pl.DataFrame({"id": [999_999_999_999_999, 1_234_567_890_123_456_789], "at": [datetime(2024, 5, 1, 8)] * 2})
     assert written(tmp_path / "a.xlsx", frame)[1:] == [

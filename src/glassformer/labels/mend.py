@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from glassformer.data.formats.columnar import PARQUET, scanned
 from glassformer.data.formats.compressions import is_compressed, opened
 from glassformer.data.formats.format import Delimited
 from glassformer.data.formats.json_lines import JSON_LINES
+from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
 from glassformer.data.parts import file_of
@@ -30,7 +31,7 @@ from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list, typed
 from glassformer.labels.refused_rows import RefusedRows
 from glassformer.labels.truth import Truth
-from glassformer.prediction.answer_files import csv_rows, kind_of, opened_to_write, write_lines_to
+from glassformer.prediction.answer_files import XLSX, csv_rows, ending_like, kind_of, opened_to_write, write_lines_to
 
 _NEEDED = ("row", "text", "label", NEW_LABEL)
 _ROWS_AT_ONCE = 16_384
@@ -129,7 +130,8 @@ def default_out(source: Path) -> Path:
     kind, path = format_of(source), file_of(source)
     plain = path.with_suffix("") if is_compressed(path) else path
     compressed = ".gz" if path.suffix == ".gz" else ""  # the other compressions are read and not written
-    return plain.with_name(f"{plain.stem}-mended{kind.written or plain.suffix}{compressed}")
+    ending = ending_like(source) if kind == WORKBOOK else kind.written or plain.suffix
+    return plain.with_name(f"{plain.stem}-mended{ending}{compressed}")
 
 
 def mend(
@@ -155,10 +157,11 @@ def mend(
     """
     if is_archive(file_of(source)):
         raise UsageError(f"{source}: unpack it first; a mended table is not written into a .zip")
-    kind = format_of(source)
+    kind, as_workbook = format_of(source), ending_like(source) == XLSX
     kind = FORMATS[kind.written] if kind.written else kind
-    if FORMATS.get(kind_of(out)) != kind:
-        raise UsageError(f"`out={str(out)!r}`: the mended table of {source} is written as {kind.name}")
+    if FORMATS.get(kind_of(out)) != kind and not (as_workbook and out.suffix == XLSX):
+        written = f"{XLSX} or {kind.name}" if as_workbook else kind.name
+        raise UsageError(f"`out={str(out)!r}`: the mended table of {source} is written as {written}")
     write = _mend_parquet if kind == PARQUET else _mend_json if kind == JSON_LINES else _mend_delimited
     edits = _Edits(truth, changes)
     with written_aside(out) as aside:
@@ -245,15 +248,28 @@ def _mend_delimited(source: Path, aside: Path, out: Path, edits: _Edits, labelle
 
     begun = kept = 0
     write: Callable[[pl.DataFrame], None] | None = None
-    with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
+    with _rows_of(aside, out) as rows_like:
         for frame in iterate_rows(source, rows_per_batch=_ROWS_AT_ONCE, on_delimited=noted):
-            write = write or csv_rows(file.write, like.separator, mark=like.mark)
+            write = write or rows_like(like)
             changed = edits.of(frame, begun)
             write(changed)
             begun, kept = begun + frame.height, kept + changed.height
         if write is not None and labelled is not None:
             write(with_columns(labelled.rows, frame.columns))
     return kept
+
+
+@contextmanager
+def _rows_of(aside: Path, out: Path) -> Iterator[Callable[[Delimited], Callable[[pl.DataFrame], None]]]:
+    """Open a workbook, or a text file whose rows look like those of another."""
+    if out.suffix == XLSX:
+        from glassformer.prediction.workbook_file import new_workbook  # of an extra
+
+        with new_workbook(aside) as sheet:
+            yield lambda _: sheet.write
+    else:
+        with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
+            yield lambda like: csv_rows(file.write, like.separator, mark=like.mark)
 
 
 def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: Labelled | None) -> int:

@@ -1,6 +1,7 @@
 """Write rows with their answers as a workbook of Excel."""
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -17,16 +18,22 @@ from glassformer.errors import UsageError
 
 _ROWS, _COLUMNS, _CHARACTERS, _DIGITS = 1_048_576, 16_384, 32_767, 15
 """What a sheet can hold: rows and columns, the characters of a cell, and the digits of a number."""
+_NUMBER = re.compile(r"(?!-0$)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+"""A number that is read again as it stands here: no 007 and no 1.50."""
 
 
 class Sheet:
-    """The only sheet of a new workbook. Its texts stay texts, also where they look like formulas or addresses."""
+    """The only sheet of a new workbook. Its texts stay texts, also where they look like formulas or addresses.
+
+    Workbooks and CSV are read as texts. So if all texts of a column are numbers, they are written as numbers.
+    """
 
     def __init__(self, book: xlsxwriter.Workbook) -> None:
         self._sheet = book.add_worksheet()
         self._sheet.freeze_panes(1, 0)
         self._sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{_ROWS}"})
         self._rows = 0
+        self._numbers: set[int] = set()  # columns
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the next rows, with a header before the first ones.
@@ -36,6 +43,7 @@ class Sheet:
         """
         if not self._rows:
             self._write_row(frame.columns)
+            self._numbers = {place for place, values in enumerate(frame) if _are_numbers(values)}
         for row in frame.iter_rows():
             self._write_row(row)
 
@@ -49,6 +57,8 @@ class Sheet:
     def _write_cell(self, column: int, value: Any) -> None:
         if value is None or value != value:
             return
+        if column in self._numbers and _is_written_number(value):
+            value = float(value)
         if isinstance(value, bool):
             self._sheet.write_boolean(self._rows, column, value)
         elif _is_number(value):
@@ -61,6 +71,16 @@ class Sheet:
                     f"row {self._rows:,} has a cell of {characters:,} characters as Excel counts them, and a cell of a "
                     f"workbook holds {_CHARACTERS:,}; write answers as .csv"
                 )
+
+
+def _are_numbers(values: pl.Series) -> bool:
+    found = values.drop_nulls()
+    return values.dtype == pl.String and len(found) > 0 and all(map(_is_written_number, found))
+
+
+def _is_written_number(text: str) -> bool:
+    digits = text.replace(".", "").lstrip("-0")
+    return len(digits) <= _DIGITS and len(text) <= _DIGITS + len("-0.") and _NUMBER.fullmatch(text) is not None
 
 
 def _is_number(value: Any) -> bool:
