@@ -56,7 +56,7 @@ def _show(found: Audit) -> None:
     show(f"{found.model}: {found.verdict}")
     show_findings(found.findings)
     show("")
-    head = "file", "to others", "personal data found", "what it is"
+    head = "file", "part of the model", "personal data found", "what it is"
     print_table([head, *map(_cells, found.files)], others=str.ljust)
 
 
@@ -65,4 +65,4 @@ def _cells(file: FileAudit) -> tuple[str, str, str, str]:
         inside = "not searched"
     else:
         inside = ", ".join(f"{each.values:,} × {each.kind}" for each in file.found) or "none"
-    return file.name, "may go" if file.give_away else "stays", inside, file.holds
+    return file.name, "yes" if file.give_away else "no: it stays", inside, file.holds
