@@ -28,7 +28,10 @@ class PartError(UsageError):
         super().__init__(
             message, listing_of([f"  {file}{MARK}{name:<{width}}  {size}".rstrip() for name, size in parts.items()])
         )
-        self.parts = parts
+        self.file, self.parts = file, parts
+
+    def __reduce__(self) -> tuple[object, ...]:  # a worker of Ray sends it
+        return PartError, (self.message, self.file, self.parts)
 
 
 def listing_of(lines: Sequence[str]) -> list[str]:
