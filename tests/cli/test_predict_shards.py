@@ -72,10 +72,12 @@ def test_a_shard_that_cannot_be_opened_does_not_hinder_the_others(
 
 def test_a_workbook_of_several_sheets_among_the_shards_is_listed_with_them(reviews: Trained, tmp_path: Path) -> None:
     (shards := tmp_path / "shards").mkdir()
-    book = write_workbook(shards / "book.xlsx", {"May": [["text"], ["good"]], "June": [["text"], ["bad"], ["ill"]]})
+    book = write_workbook(shards / "book.xlsx", {"May 1": [["text"], ["good"]], "June": [["text"], ["bad"], ["ill"]]})
     (shards / "other.xlsx").write_bytes(b"")
     said = predict(reviews, shards, tmp_path / "answers")
-    misused(said, "2 shards have no answers, of 2", "name one of them:", f"{book}#May", f"{book}#June", "3 rows")
+    misused(
+        said, "2 shards have no answers, of 2", "name one of them:", f"'{book}#May 1'", f"'{book}#June'  ", "3 rows"
+    )
     assert said.err.index("#June") < said.err.index("other.xlsx")  # the sheets are below their workbook
 
 

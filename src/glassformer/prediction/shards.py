@@ -176,7 +176,7 @@ class Bulk(Counts):
             [
                 line
                 for each in sorted(self.unanswered, key=lambda each: each.shard)
-                for line in (f"  {each.shard}: {each.error.message}", *each.error.listing)
+                for line in (f"  {each.shard}: {each.error.message}", *each.error.typed)
             ],
         )
 
