@@ -405,8 +405,12 @@ def test_flags_that_do_not_go_together(reviews: Trained, tmp_path: Path, flags: 
 def test_a_folder_needs_a_folder_for_its_answers(reviews: Trained, tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "shards", 1, 1)
     misused(glassformer("predict", reviews.folder, "--file", shards), "name a folder for the answers")
+    for out in (tmp_path / "ant.xlsx", tmp_path / "ant.CSV", tmp_path / "ant.jsonl.gz"):
+        misused(predict(reviews, shards, out), f"--out {out}: {shards} is a folder", "name a folder")
+        assert not out.exists()
     misused(predict(reviews, shards, shards / "answers"), "lies in", "name another folder")
-    misused(predict(reviews, shards, reviews.table), "is a file; name a folder")
+    (tmp_path / "taken").touch()
+    misused(predict(reviews, shards, tmp_path / "taken"), "is a file; name a folder")
     misused(predict(reviews, shards, reviews.folder), "is a folder with other files in it")
     shutil.copy(reviews.table, tmp_path / "one.csv")
     said = glassformer("predict", reviews.folder, "--file", tmp_path / "one.csv", "--engine", "plain")
