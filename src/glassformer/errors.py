@@ -102,6 +102,11 @@ class GlassformerError(Exception):
         self.listing = tuple(map(as_named, listing))
         super().__init__("\n".join([self.message, *self.listing]))
 
+    @property
+    def typed(self) -> Sequence[str]:
+        """The listing, for a terminal: what a person may copy from it is quoted as a shell needs it."""
+        return self.listing
+
 
 class UsageError(GlassformerError):
     """The request is wrong: for example, a setting, a file, a column or a recipe. The command line exits with 2."""

@@ -121,7 +121,7 @@ def test_each_command_reads_a_table_of_a_file(file: Path, tmp_path: Path) -> Non
     out, answers, tickets = tmp_path / "model", tmp_path / "answers.csv", f"{file}#tickets"
     several = glassformer("train", file, "--out", out, *QUICK)
     assert several.code == 2
-    assert f"{tickets} " in several.err
+    assert f"'{tickets}' " in several.err
     assert not out.exists()
     query: tuple[Any, ...] = ("--query", "SELECT * FROM later LIMIT 40")
     for command in (

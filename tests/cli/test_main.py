@@ -3,6 +3,7 @@ import errno
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -352,3 +353,14 @@ def test_a_disk_that_fails_is_said_whichever_library_meets_it(monkeypatch: pytes
     monkeypatch.setattr("glassformer.data.rows._check_lengths", fail)
     (tmp_path / "a.csv").write_text("text,label\na,b\n")
     failed(glassformer("train", tmp_path / "a.csv", "--out", tmp_path / "m"), "error: Input/output error\n")
+
+
+def test_parts_of_a_table_are_listed_as_a_shell_takes_them(tmp_path: Path) -> None:
+    book = write_workbook(tmp_path / "book.xlsx", {"May 1": [["text"], ["good"]], "It's": [["text"], ["bad"]]})
+    folder = tmp_path / "my shards"
+    folder.mkdir()
+    (folder / "a.csv").write_text("text,label\ngood,1\n")
+    (folder / "b.csv").write_text("text,class\ngood,1\n")
+    for data, listed in ((book, [f"{book}#May 1", f"{book}#It's"]), (folder, [f"{folder}/a.csv", f"{folder}/b.csv"])):
+        lines = glassformer("labels", data).err.splitlines()[-2:]
+        assert [shlex.split(line)[0] for line in lines] == listed

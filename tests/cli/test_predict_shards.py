@@ -24,6 +24,7 @@ from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.data.test_folder_encoding import FRENCH
 from tests.running import Running
 from tests.trained import Trained
+from tests.workbooks import write_workbook
 
 
 def predict(model: Trained, shards: Path, out: Path, *more: object) -> Outcome:
@@ -67,6 +68,17 @@ def test_a_shard_that_cannot_be_opened_does_not_hinder_the_others(
     (shards / "x.csv.zst").touch()
     misused(predict(reviews, shards, out), "1 shard has no answers, of 20", "x.csv.zst", "zst")
     assert answers(out)["text"].to_list() == [*FRENCH]
+
+
+def test_a_workbook_of_several_sheets_among_the_shards_is_listed_with_them(reviews: Trained, tmp_path: Path) -> None:
+    (shards := tmp_path / "shards").mkdir()
+    book = write_workbook(shards / "book.xlsx", {"May 1": [["text"], ["good"]], "June": [["text"], ["bad"], ["ill"]]})
+    (shards / "other.xlsx").write_bytes(b"")
+    said = predict(reviews, shards, tmp_path / "answers")
+    misused(
+        said, "2 shards have no answers, of 2", "name one of them:", f"'{book}#May 1'", f"'{book}#June'  ", "3 rows"
+    )
+    assert said.err.index("#June") < said.err.index("other.xlsx")  # the sheets are below their workbook
 
 
 def test_notes_beside_the_shards_are_left_out_and_named(reviews: Trained, tmp_path: Path) -> None:
@@ -393,8 +405,12 @@ def test_flags_that_do_not_go_together(reviews: Trained, tmp_path: Path, flags: 
 def test_a_folder_needs_a_folder_for_its_answers(reviews: Trained, tmp_path: Path) -> None:
     shards = write_shards(tmp_path / "shards", 1, 1)
     misused(glassformer("predict", reviews.folder, "--file", shards), "name a folder for the answers")
+    for out in (tmp_path / "ant.xlsx", tmp_path / "ant.CSV", tmp_path / "ant.jsonl.gz"):
+        misused(predict(reviews, shards, out), f"--out {out}: {shards} is a folder", "name a folder")
+        assert not out.exists()
     misused(predict(reviews, shards, shards / "answers"), "lies in", "name another folder")
-    misused(predict(reviews, shards, reviews.table), "is a file; name a folder")
+    (tmp_path / "taken").touch()
+    misused(predict(reviews, shards, tmp_path / "taken"), "is a file; name a folder")
     misused(predict(reviews, shards, reviews.folder), "is a folder with other files in it")
     shutil.copy(reviews.table, tmp_path / "one.csv")
     said = glassformer("predict", reviews.folder, "--file", tmp_path / "one.csv", "--engine", "plain")

@@ -1,8 +1,9 @@
+import pickle
 from pathlib import Path
 
 import pytest
 
-from glassformer.data.parts import split_part, with_part
+from glassformer.data.parts import PartError, split_part, with_part
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,9 @@ def test_a_part_is_put_behind_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.db").touch()
     assert split_part(with_part(tmp_path / "a.db", "tickets")) == (tmp_path / "a.db", "tickets")
     assert split_part(Path("x" * 5_000 + "#y")) == (Path("x" * 5_000 + "#y"), None)
+
+
+def test_another_process_can_send_that_no_part_is_named() -> None:
+    sent = PartError("Name one:", "a.db", {"x": "1 row"})
+    got = pickle.loads(pickle.dumps(sent))
+    assert (type(got), str(got), got.parts) == (PartError, "Name one:\n  a.db#x  1 row", {"x": "1 row"})

@@ -146,6 +146,7 @@ def test_a_workbook_is_answered(name: str, client: TestClient) -> None:
         (f"text\nthe plot\n{'a' * 61}\n", "new.csv", 422, "row 2 has 61 characters"),
         ("text\na\n", "new.parquet", 422, "'new.parquet': tables are read as .csv, .tsv"),
         ("text\na\n", "new.csv.gz", 422, "tables are read as"),
+        (b"\4Anna", "~$new.xlsx", 422, "Excel marks a workbook that is open; name the workbook: 'new.xlsx'"),
         ("text\n", "../../new.csv", 422, "../../new.csv has a header but no rows below it"),
         (b"text\n\xc3\xa9\n\xff\xfe\n", "new.csv", 422, "new.csv"),
         (

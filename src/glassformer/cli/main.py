@@ -196,7 +196,7 @@ def _fail(error: BaseException) -> NoReturn:
     """Say what went wrong, and exit. Raise the error again if it is a bug of ours."""
     if isinstance(error, GlassformerError):
         say_error(error.message)
-        for line in error.listing:
+        for line in error.typed:
             insist(one_line(as_flags(line)))
         sys.exit(error.exit_code)
     if is_out_of_memory(error):

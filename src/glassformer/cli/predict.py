@@ -156,9 +156,8 @@ def _check(
     if file is not None and file.is_file():
         check_has_columns(model, file)
     if file is not None and _is_folder(file):
+        _check_folder_out(file, out)
         check_holds_tables(file)
-        if out is None:
-            raise UsageError(f"{file} is a folder; name a folder for the answers to its tables with --out")
         return
     if safe_csv and (file is None or jsonl or (json and out is None) or (out is not None and "json" in out.name)):
         raise UsageError("--safe-csv is for the answers to a file as CSV or TSV; leave it out")
@@ -168,6 +167,19 @@ def _check(
         raise UsageError("--overwrite goes with --out; leave it out")
     if not texts and file is None and sys.stdin.isatty():
         raise UsageError("nothing to answer: give a text, --file TABLE, or pipe one text per line")
+
+
+def _check_folder_out(file: Path, out: Path | None) -> None:
+    """Refuse to answer a folder without a folder for the answers, or into one with the name of a file."""
+    from glassformer.data.formats.all_formats import EXTENSIONS
+
+    if out is None:
+        raise UsageError(f"{file} is a folder; name a folder for the answers to its tables with --out")
+    if out.suffix.lower() in EXTENSIONS and not out.is_dir():  # an earlier run may have made it
+        raise UsageError(
+            f"--out {out}: {file} is a folder, and each table in it gets a file of answers; name a folder for them, "
+            f"without {out.suffix}"
+        )
 
 
 def _is_folder(file: Path | None) -> bool:

@@ -5,10 +5,11 @@ book.xlsx#Sheet2        tickets.sqlite#tickets        reviews.zip#2024/march.csv
 ```
 """
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, as_named
 
 MARK = "#"
 MOST_LISTED = 20
@@ -24,11 +25,21 @@ class PartError(UsageError):
     """
 
     def __init__(self, message: str, file: Path | str, parts: Mapping[str, str]) -> None:
-        width = max(map(len, [*parts][:MOST_LISTED]))
-        super().__init__(
-            message, listing_of([f"  {file}{MARK}{name:<{width}}  {size}".rstrip() for name, size in parts.items()])
-        )
-        self.parts = parts
+        super().__init__(message, _sizes(file, parts, str))
+        self.file, self.parts = file, parts
+
+    @property
+    def typed(self) -> Sequence[str]:
+        return _sizes(self.file, self.parts, shlex.quote)
+
+    def __reduce__(self) -> tuple[object, ...]:  # a worker of Ray sends it
+        return PartError, (self.message, self.file, self.parts)
+
+
+def _sizes(file: Path | str, parts: Mapping[str, str], written: Callable[[str], str]) -> list[str]:
+    addresses = {written(as_named(f"{file}{MARK}{name}")): size for name, size in parts.items()}
+    width = max(map(len, [*addresses][:MOST_LISTED]))
+    return listing_of([f"  {address:<{width}}  {size}".rstrip() for address, size in addresses.items()])
 
 
 def listing_of(lines: Sequence[str]) -> list[str]:

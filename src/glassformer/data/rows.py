@@ -5,6 +5,7 @@ the file.
 """
 
 import difflib
+import shlex
 import shutil
 import stat
 import tempfile
@@ -168,7 +169,7 @@ def _check_alike(files: Sequence[Path], columns: set[str], file: Path, rows: pl.
     archive, member = split_part(files[0])
     if member is not None:
         raise PartError(message, archive, {split_part(each)[1] or "": "" for each in files})
-    raise UsageError(message, listing_of([f"  {each}" for each in files]))
+    raise UsageError(message, listing_of([f"  {shlex.quote(str(each))}" for each in files]))
 
 
 def encodings_of(files: Sequence[Path], on_note: OnNote | None = None) -> Callable[[Path], str | None]:

@@ -173,7 +173,11 @@ class Bulk(Counts):
         raise (UsageError if bad else GlassformerError)(
             f"{counted(len(self.unanswered), 'shard has', 'shards have')} no answers, of {self.shards:,}; the others "
             f"are finished.{kept} Correct or remove these, and run the same command again:",
-            sorted(f"  {each.shard}: {each.error.message}" for each in self.unanswered),
+            [
+                line
+                for each in sorted(self.unanswered, key=lambda each: each.shard)
+                for line in (f"  {each.shard}: {each.error.message}", *each.error.typed)
+            ],
         )
 
 

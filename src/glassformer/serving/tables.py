@@ -13,7 +13,7 @@ import polars as pl
 
 from glassformer.data.addresses import is_elsewhere
 from glassformer.data.columns import find_columns, same_column
-from glassformer.data.formats.workbook import WORKBOOK
+from glassformer.data.formats.workbook import WORKBOOK, refuse_lock
 from glassformer.data.input_columns import composer
 from glassformer.data.parts import MARK
 from glassformer.data.rows import iterate_rows
@@ -62,6 +62,7 @@ def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
 
     Raises:
         RefusedError: the table is of a kind that is not read here (422).
+        UsageError: it is no table, by its name.
         GlassformerError: the disk is full, or there is no folder for it.
     """
     suffix, mark, sheet = Path(name).suffix.partition(MARK)
@@ -69,6 +70,8 @@ def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
         raise RefusedError(
             422, f"{quoted(name)}: tables are read as {', '.join(FORMATS)}; `glassformer predict` reads other kinds"
         )
+    if suffix.lower() in WORKBOOK.extensions:
+        refuse_lock(Path(name).name)
     with ExitStack() as kept:
         try:
             path = Path(kept.enter_context(TemporaryDirectory(prefix="glassformer-"))) / f"table{suffix}"

@@ -202,6 +202,7 @@ def test_workbooks_of_a_folder_and_of_an_archive(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.xlsx", b"", "a.xlsx is empty"),
+        ("~$a.xlsx", b"\4Anna", r"'~\$a\.xlsx' is the file by which Excel marks .*; name the workbook: 'a\.xlsx'"),
         ("a.xls", b"text\tlabel\nx\t1\n", r"a\.xls is not a workbook.*give it the extension \.csv"),
         ("a.xlsx", compound("EncryptedPackage", b"x" * 4096), "a.xlsx is protected by a password"),
         ("a.xls", xlsx({"S": ROWS})[:99], "is damaged: its end is missing"),

@@ -16,7 +16,7 @@ from glassformer.data.formats.delimited import CSV, TSV
 from glassformer.data.formats.fasttext import FASTTEXT
 from glassformer.data.formats.format import Format, Heard, Place
 from glassformer.data.formats.json_lines import JSON_LINES
-from glassformer.data.formats.workbook import WORKBOOK
+from glassformer.data.formats.workbook import WORKBOOK, refuse_lock
 from glassformer.data.parts import MARK, PartError, split_part, with_part
 from glassformer.errors import UsageError, quoted
 
@@ -116,6 +116,8 @@ def _located(address: Path, path: Path, member: str | None, part: str | None) ->
             f"{address}: the extension does not say what kind of table this is. Known: {', '.join(FORMATS)}; text "
             f"formats may be compressed as {', '.join(OPENERS)}, and all may stand in a {ZIP}."
         )
+    if kind is WORKBOOK:
+        refuse_lock(Path(name).name)
     if part is not None and not kind.parts:
         raise UsageError(f"{address}: {quoted(name)} is one table, so it has no {quoted(part)}; leave out {MARK}{part}")
     return Located(address=address, path=path, member=member, part=part, format=kind)

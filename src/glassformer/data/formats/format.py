@@ -17,12 +17,14 @@ from glassformer.data.encodings import Fallback
 from glassformer.data.formats.compressions import opened
 from glassformer.data.lines import OnNote
 
+LOCK = "~$"
+"""With it begins the name of a file that Excel keeps beside a workbook while it is open."""
 _OF_WINDOWS = ("desktop.ini", "thumbs.db")  # it hides them by a mark that other systems do not know
 
 
 def is_hidden(path: Path) -> bool:
     """Whether a file is not part of a table: other programs leave files such as _SUCCESS beside those they write."""
-    return path.name.startswith((".", "_", "~$")) or path.name.lower() in _OF_WINDOWS  # ~$ while Excel has it open
+    return path.name.startswith((".", "_", LOCK)) or path.name.lower() in _OF_WINDOWS
 
 
 @dataclass(frozen=True, kw_only=True)

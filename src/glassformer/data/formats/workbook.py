@@ -18,7 +18,7 @@ from typing import IO, Any
 import polars as pl
 
 from glassformer.data.formats.delimited import frames_of
-from glassformer.data.formats.format import Delimited, Format, Place
+from glassformer.data.formats.format import LOCK, Delimited, Format, Place
 from glassformer.data.headers import Row, all_named
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
@@ -76,6 +76,15 @@ class Workbook(Format):
 
 
 WORKBOOK = Workbook()
+
+
+def refuse_lock(name: str) -> None:
+    """Raise `UsageError` for the file that Excel keeps beside a workbook while it is open."""
+    if name.startswith(LOCK):
+        raise UsageError(
+            f"{quoted(name)} is the file by which Excel marks a workbook that is open; name the workbook: "
+            f"{quoted(name.removeprefix(LOCK))}"
+        )
 
 
 def _check_start(place: Place) -> None:
