@@ -394,6 +394,19 @@ def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) 
     assert mended.cast(pl.String).fill_null("").equals(expected.cast(pl.String).fill_null(""))
 
 
+def test_what_was_found_in_a_table_is_said_once(tmp_path: Path) -> None:
+    lines = [f'"{text}",{label if n < 40 else ""}' for n, (text, label) in enumerate(ROWS)]
+    (table := tmp_path / "t.csv").write_text("\n".join(["Survey 2025,", "text,label", *lines]), encoding="utf-8")
+    (more := tmp_path / "more.csv").write_text("\n".join(["Poll,", "text,label", *lines]), encoding="utf-8")
+    for pool, times in ((table, 1), (more, 2)):
+        said = glassformer("labels", table, "--next", "3", pool)
+        assert said.code == 0, said.err
+        assert (said.err.count("left out: 1 row above the header"), said.err.count("rows are counted")) == (
+            times,
+            times,
+        )
+
+
 def test_rows_with_the_text_of_a_labelled_one_are_counted_apart(tmp_path: Path) -> None:
     rows = [(text, label if n < 40 else "") for n, (text, label) in enumerate(ROWS)]
     table = write_csv(tmp_path / "t.csv", [*rows, (ROWS[41][0].upper(), ""), rows[41], rows[42], rows[45]])
