@@ -442,6 +442,7 @@ def test_texts_that_were_labelled_are_added(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     mended = tmp_path / "reviews-mended.csv"
     assert said.out == f"{mended}: 43 rows; 3 of them new\n"
+    assert "do not measure a model with the rows that --next chose: they are harder" in said.err
     assert f"{filled}: 1 row without a label left out (row 3)\n" in said.err
     assert f"{filled}: 1 row with 'drop' as the label left out (row 4)\n" in said.err
     assert f"{filled}: 1 row whose text {table} already has left out (row 6)\n" in said.err

@@ -391,6 +391,7 @@ def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: P
             own = mended.relabelled - labelled.repeats
             filled += f": the {own:,} you labelled, {labelled.repeats:,} more with the same texts"
         show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new{filled}")
+        say("do not measure a model with the rows that --next chose: they are harder than random ones")
         return
     show(
         f"{out}: {counted(mended.rows, 'row')}; {mended.relabelled:,} with another label than before, "
