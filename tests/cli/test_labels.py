@@ -394,6 +394,19 @@ def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) 
     assert mended.cast(pl.String).fill_null("").equals(expected.cast(pl.String).fill_null(""))
 
 
+def test_what_was_found_in_a_table_is_said_once(tmp_path: Path) -> None:
+    lines = [f'"{text}",{label if n < 40 else ""}' for n, (text, label) in enumerate(ROWS)]
+    (table := tmp_path / "t.csv").write_text("\n".join(["Survey 2025,", "text,label", *lines]), encoding="utf-8")
+    (more := tmp_path / "more.csv").write_text("\n".join(["Poll,", "text,label", *lines]), encoding="utf-8")
+    for pool, times in ((table, 1), (more, 2)):
+        said = glassformer("labels", table, "--next", "3", pool)
+        assert said.code == 0, said.err
+        assert (said.err.count("left out: 1 row above the header"), said.err.count("rows are counted")) == (
+            times,
+            times,
+        )
+
+
 def test_rows_with_the_text_of_a_labelled_one_are_counted_apart(tmp_path: Path) -> None:
     rows = [(text, label if n < 40 else "") for n, (text, label) in enumerate(ROWS)]
     table = write_csv(tmp_path / "t.csv", [*rows, (ROWS[41][0].upper(), ""), rows[41], rows[42], rows[45]])
@@ -429,6 +442,7 @@ def test_texts_that_were_labelled_are_added(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     mended = tmp_path / "reviews-mended.csv"
     assert said.out == f"{mended}: 43 rows; 3 of them new\n"
+    assert "do not measure a model with the rows that --next chose: they are harder" in said.err
     assert f"{filled}: 1 row without a label left out (row 3)\n" in said.err
     assert f"{filled}: 1 row with 'drop' as the label left out (row 4)\n" in said.err
     assert f"{filled}: 1 row whose text {table} already has left out (row 6)\n" in said.err

@@ -82,7 +82,6 @@ _MEANT = "Ihre Meinung zu unserem Service", "Stimmung"
         ("label: floats, Message: messages, kind: classes", "Message", "kind"),
         ("label: intents, text: messages", "text", "label"),
         ("label: whole floats, text: messages", "text", "label"),
-        ("label: nothing, text: messages, kind: classes", "text", "kind"),
         ("target: ids, text: messages, class: classes", "text", "class"),
         ("tags: texts of their own, text: messages, kind: states", "text", "kind"),
         ("when: few days, what: classes, said: messages", "said", "what"),
@@ -261,6 +260,18 @@ def test_inputs_are_no_candidates() -> None:
     with pytest.raises(UsageError, match="The table has, beside the inputs in `columns=`") as caught:
         find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True, beside=("status", "team"))
     assert [line.split(":")[0].strip() for line in caught.value.listing] == ["'Message'", "'score'"]
+
+
+@pytest.mark.parametrize("empty", ["nothing", "blank"])
+def test_a_column_of_labels_that_is_to_be_filled_in_is_not_replaced_by_another(empty: str) -> None:
+    sample = sample_of(f"text: messages, Kategorie: {empty}, Bezirk: classes")
+    with pytest.raises(
+        UsageError, match=r"'Kategorie' is named as a label, and is empty in the first 60 rows\. .*`label="
+    ):
+        find_columns(sample, "a", labelled=True)
+    assert find_columns(sample, "a", labelled=True, label="Bezirk").label == "Bezirk"
+    assert find_columns(sample, "a", labelled=False).label is None
+    assert find_columns(sample.with_columns(topic="Bezirk"), "a", labelled=True).label == "topic"
 
 
 def test_blank_cells_are_no_values() -> None:

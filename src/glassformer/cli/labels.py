@@ -13,7 +13,7 @@ import typer
 
 from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
-from glassformer.cli.output import beginning, doing, one_line, print_json, read_aloud, say, show
+from glassformer.cli.output import beginning, doing, one_line, print_json, read_aloud, say, say_note, show
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_new, check_out, write_answers
 from glassformer.data.wording import counted
@@ -148,8 +148,8 @@ def _label_next(
     truth, _ = _read(data, None, None, data_dir, reading)
     doing(f"reading {unlabelled}")
     pool = read_unlabelled(path, truth.table)
-    for note in pool.notes:
-        say(note)
+    for note in pool.notes if pool.source != truth.table.source else ():  # said already
+        say_note(note)
     doing("choosing texts")
     found = to_label(truth, pool, number)
     rows = rows_to_label(path, pool, truth.table, found.rows.drop("text"))
@@ -391,6 +391,7 @@ def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: P
             own = mended.relabelled - labelled.repeats
             filled += f": the {own:,} you labelled, {labelled.repeats:,} more with the same texts"
         show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new{filled}")
+        say("do not measure a model with the rows that --next chose: they are harder than random ones")
         return
     show(
         f"{out}: {counted(mended.rows, 'row')}; {mended.relabelled:,} with another label than before, "

@@ -1,11 +1,13 @@
 """What a column holds, judged by its values: numbers, dates, links, e-mail addresses, ids, or words."""
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
 
-from glassformer.data.column_names import KNOWN_NAMES, folded
+from glassformer.data.column_names import KNOWN_NAMES, LABEL_NAMES, folded
+from glassformer.data.wording import counted
 from glassformer.errors import quoted
 
 Kind = Literal[
@@ -99,6 +101,20 @@ def nested_labels(sample: pl.DataFrame) -> str | None:
         if values.dtype == pl.String and len(values) and values[0].startswith("[{") and sign in values[0]:
             return f"the column {quoted(column)} holds {what}."
     return None
+
+
+def to_fill_in(sample: pl.DataFrame, columns: Sequence[str]) -> str | None:
+    """Return that one of these columns is to hold the labels and holds none yet, and what to do, or None.
+
+    Another column that could be learned is hardly meant. In a table of two columns, there is none.
+    """
+    empty = (name for name in columns if folded(name) in LABEL_NAMES and kind_of(sample[name]) == "empty")
+    if sample.width == 2 or (name := next(empty, None)) is None:
+        return None
+    return (
+        f"the column {quoted(name)} is named as a label, and is empty in the first {counted(sample.height, 'row')}. "
+        "Fill it in, or name the column to learn with `label=`."
+    )
 
 
 def is_near_unique(values: pl.Series) -> bool:

@@ -14,6 +14,7 @@ from glassformer.data.column_kinds import (
     kind_of,
     looks_like_data,
     nested_labels,
+    to_fill_in,
 )
 from glassformer.data.column_names import (
     LABEL_NAMES,
@@ -122,7 +123,7 @@ def find_columns(sample: pl.DataFrame, source: str, *, labelled: bool, **wanted:
             f"The column {quoted(taken)} looks like the label, but `columns=` names it as an input. Leave it out "
             "there, or name the label with `label=`."
         )
-    if labelled and label_by_name is None and (why := nested_labels(sample)):
+    if labelled and label_by_name is None and (why := nested_labels(sample) or to_fill_in(sample, others)):
         raise UsageError(f"{source}: {why}")
     rest = [name for name in free if name != label_by_name]
     told = None if text_by_name else _only(rest, lambda name: may_name_text(name) and _is_text(sample[name]))
