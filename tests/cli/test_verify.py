@@ -1,6 +1,7 @@
 import shutil
 from pathlib import Path
 
+from glassformer.data.locks import only_writer
 from tests.cli.shards import write_shards
 from tests.cli.terminal import failed, glassformer, misused
 from tests.support import flipped
@@ -28,6 +29,15 @@ def test_a_model_and_a_changed_file(reviews: Trained, tmp_path: Path) -> None:
     )
     failed(glassformer("verify", folder), both)
     misused(glassformer("verify", tmp_path / "absent"), "there is no folder")
+
+
+def test_what_a_run_is_writing_is_not_called_damaged(reviews: Trained, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(reviews.folder, folder)
+    (folder / "tokenizer.json").unlink()
+    with only_writer(folder):
+        misused(glassformer("verify", folder), f"{folder} is in use", "verify it when that has ended")
+    failed(glassformer("verify", folder), "missing: tokenizer.json")
 
 
 def test_of_many_files_some_are_named(tmp_path: Path) -> None:

@@ -60,13 +60,13 @@ def only_writer(folder: Path, *, setting: str = "out", first: str = _WAIT) -> It
             file.close()
 
 
-def check_free(folder: Path) -> None:
+def check_free(folder: Path, *, instead: str = f"{_WAIT}, or choose another `out=`") -> None:
     """Raise `UsageError` if a run writes into `folder`, or if `folder` is a file, or a link that leads nowhere."""
     check_link(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"`out={str(folder)!r}` is a file; name a folder")
     with suppress(OSError), _opened(folder / LOCK_FILE, "r") as file:
-        _take(file, folder, f"{_WAIT}, or choose another `out=`")
+        _take(file, folder, instead)
 
 
 def _opened(path: Path, mode: str) -> IO[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from glassformer.data.checksums import SUMS_FILE, damaged, is_as_written, read_sums
+from glassformer.data.locks import check_free
 from glassformer.data.store import STORE_FILE, is_whole_store
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
@@ -35,7 +36,7 @@ def verify(folder: Path) -> Verified:
     The folder may hold a model, an export, vectors, an unfinished run or answers to shards.
 
     Raises:
-        UsageError: there is no such folder, or none of its files has a checksum.
+        UsageError: there is no such folder, none of its files has a checksum, or a run is writing some of them.
         GlassformerError: the list of checksums itself is damaged.
     """
     put_back(folder)
@@ -46,6 +47,8 @@ def verify(folder: Path) -> Verified:
         raise UsageError(f"no file of {folder} has a checksum: it is not of glassformer, or was made by an older one")
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     damaged = sorted(name for name, whole in found.items() if not whole)
+    if damaged:
+        check_free(folder, instead="verify it when that has ended")
     return Verified(
         whole=sorted(name for name, whole in found.items() if whole),
         damaged=damaged,
