@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.cli.serve import in_words
 from glassformer.desk import project_routes
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
@@ -294,6 +295,16 @@ def test_sentences_of_the_page_name_its_fields(client: TestClient) -> None:
     assert in_page_words("Name it: `text=`, or `task='number'`, not `query=`.") == (
         "Name it: “Texts”, or “Each text gets” (a number), not `query=`."
     )
+
+
+def test_what_was_found_names_settings_as_the_command_does(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(20))
+    project.store.note(found=["It may also be cp850: if so, give `encoding='cp850'`", "by its name: `text=`"])
+    desk = create_desk(project, learn, in_words=in_words)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        found = client.get("/desk/state").json()["found"]
+    assert found == ["It may also be cp850: if so, give --encoding cp850", "by its name: “Texts”"]
 
 
 def test_how_far_suggestions_sway(client: TestClient, project: Project) -> None:

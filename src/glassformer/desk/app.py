@@ -71,7 +71,7 @@ def create_desk(
     if (folder := rounds.take_up()) is not None:
         on_model(load_answering(folder, device=_DEVICE), folder)
     for add in (add_opening, add_project, add_rounds):
-        add(app, Asked(project, rounds, models))
+        add(app, Asked(project, rounds, models, in_words))
     add_labelling(app, project, rounds)
     add_looking(app, project.store)
     add_desk_page(app, START)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -146,11 +146,16 @@ def add_rounds(app: FastAPI, asked: Asked) -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the routes are about. `models` holds the model of the last round as `desk`, if there is one."""
+    """What the routes are about. `models` holds the model of the last round as `desk`, if there is one.
+
+    Attributes:
+        in_words: see `create_app`.
+    """
 
     project: Project
     rounds: Rounds
     models: MutableMapping[str, ServedModel]
+    in_words: Callable[[str], str] = str
 
     def take(self, name: str, part: str | None, content: bytes) -> dict[str, Any]:
         """Put the file that was sent into the project."""
@@ -179,7 +184,7 @@ class Asked:
             **{name: facts.get(name) for name in ("table", "text", "label", "separator", "encoding")},
             **{name: facts.get(name, []) for name in ("other_texts", "columns", "lower", "blind")},
             **{name: getattr(store.labelling, name) for name in _OF_LABELLING},
-            "found": list(map(in_page_words, facts.get("found", []))),
+            "found": [self.in_words(in_page_words(said)) for said in facts.get("found", [])],
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
             "class_notes": class_notes(store),
