@@ -351,8 +351,11 @@ def test_after_a_kill_the_next_command_finds_the_old_model_or_the_new_one(
 
 
 def test_a_folder_that_was_being_replaced_whole_is_found_again(folder: Path) -> None:
+    before = contents_below(folder)
     folder.replace(aside_of(folder, ".replaced-"))
     load_model(folder, CLASSIFIER)
+    assert contents_below(folder) == before
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 def test_after_a_kill_a_run_that_holds_the_lock_replaces_the_model_and_what_is_about_it(

@@ -355,7 +355,8 @@ def _apply(
     json: bool,
 ) -> None:
     """Write the mended table."""
-    from glassformer.data.rows import check_file, version_of
+    from glassformer.data.files import version_of
+    from glassformer.data.rows import check_file
     from glassformer.labels.labelled import is_labelled, read_labelled
     from glassformer.labels.mend import default_out, mend, read_changes
 

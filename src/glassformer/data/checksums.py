@@ -15,7 +15,7 @@ from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array
-from glassformer.data.files import LONGEST_NAME, megabytes, write_aside, written_aside
+from glassformer.data.files import LONGEST_NAME, megabytes, version_of, write_aside, written_aside
 from glassformer.errors import GlassformerError, UsageError, quoted
 
 SUMS_FILE = "SHA256SUMS"
@@ -169,14 +169,9 @@ def check_sums(folder: Path, *, only: Collection[str] | None = None, unread: Col
         )
 
 
-def version_in(folder: Path) -> list[tuple[int, int, int]]:
+def version_in(folder: Path) -> list[tuple[int, ...] | None]:
     """Return what changes if other files of a model are put into a folder: its config goes first, and comes last."""
-    found = []
-    for name in ("config.json", SUMS_FILE):
-        with suppress(OSError):
-            about = (folder / name).stat()
-            found.append((about.st_ino, about.st_mtime_ns, about.st_size))
-    return found
+    return [version_of(folder / name) for name in ("config.json", SUMS_FILE)]
 
 
 def read_at_once(folder: Path, read: Callable[[], Found]) -> Found:

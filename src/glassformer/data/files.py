@@ -204,6 +204,15 @@ def _is_running(process: int) -> bool:
     return True
 
 
+def version_of(file: Path) -> tuple[int, ...] | None:
+    """Return what is another one after another program wrote to the file. None if there is no such file."""
+    try:
+        now = file.stat()
+    except OSError:
+        return None
+    return now.st_size, now.st_mtime_ns, now.st_ino
+
+
 def write_aside(path: Path, text: str) -> None:
     """Write a text file as UTF-8, completely or not at all."""
     with written_aside(path) as aside:

@@ -21,6 +21,7 @@ import polars.selectors as cs
 
 from glassformer.data.class_folders import class_folders, is_class_folder, texts_of_classes
 from glassformer.data.encodings import named_encoding
+from glassformer.data.files import version_of
 from glassformer.data.folder_encoding import SharedEncoding, beginning_beyond_ascii
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
@@ -251,14 +252,6 @@ def unchanged(file: Path) -> Iterator[None]:
     check_unchanged(file, before, error)
     if error is not None:
         raise error
-
-
-def version_of(file: Path) -> tuple[int, ...] | None:
-    """Return what is another one after another program wrote to the file. None if there is no such file."""
-    if not file.exists():
-        return None
-    now = file.stat()
-    return now.st_size, now.st_mtime_ns, now.st_ino
 
 
 def check_unchanged(file: Path, before: tuple[int, ...] | None, error: Exception | None = None) -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from glassformer.data.parts import listing_of
 from glassformer.errors import UsageError
-
-_MOST_NAMED = 10
 
 
 class RefusedRows:
@@ -23,8 +22,7 @@ class RefusedRows:
             self._why.append(error.message)
 
     def check(self) -> None:
-        """Raise `UsageError` if anything is wrong. The first ten rows are named, and the others counted."""
-        if not self._why:
-            return
-        (first, *others), more = self._why[:_MOST_NAMED], len(self._why) - _MOST_NAMED
-        raise UsageError(first, [f"  {why}" for why in (*others, *([f"and {more:,} more"] if more > 0 else []))])
+        """Raise `UsageError` if anything is wrong. The first rows are named, and the others counted."""
+        if self._why:
+            first, *others = self._why
+            raise UsageError(first, listing_of([f"  {why}" for why in others]))
