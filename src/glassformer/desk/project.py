@@ -30,7 +30,7 @@ from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.desk.table_read import columns_of, copied, kind_of, texts_of
 from glassformer.errors import GlassformerError, UsageError, quoted
-from glassformer.prediction.answer_files import XLSX, ending_like, without_formulas
+from glassformer.prediction.answer_files import ending_like, table_file
 from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS
 
@@ -221,14 +221,8 @@ class Project:
         """
         assert self.table is not None
         path = self.folder / f"all-labels{ending_like(self.table)}"
-        with written_aside(path) as aside:
-            if path.suffix == XLSX:
-                from glassformer.prediction.workbook_file import new_workbook  # of an extra
-
-                with new_workbook(aside) as sheet:
-                    sheet.write(self._labelled_rows())
-            else:
-                without_formulas(self._labelled_rows()).write_csv(aside, include_bom=True)
+        with written_aside(path) as aside, table_file(aside, path) as rows:
+            rows(",", mark=True, safe=True)(self._labelled_rows())
         return path
 
     def _labelled_rows(self) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list, typed
 from glassformer.labels.refused_rows import RefusedRows
 from glassformer.labels.truth import Truth
-from glassformer.prediction.answer_files import XLSX, csv_rows, ending_like, kind_of, opened_to_write, write_lines_to
+from glassformer.prediction.answer_files import XLSX, ending_like, kind_of, opened_to_write, table_file, write_lines_to
 
 _NEEDED = ("row", "text", "label", NEW_LABEL)
 _ROWS_AT_ONCE = 16_384
@@ -248,28 +248,15 @@ def _mend_delimited(source: Path, aside: Path, out: Path, edits: _Edits, labelle
 
     begun = kept = 0
     write: Callable[[pl.DataFrame], None] | None = None
-    with _rows_of(aside, out) as rows_like:
+    with table_file(aside, out) as rows:
         for frame in iterate_rows(source, rows_per_batch=_ROWS_AT_ONCE, on_delimited=noted):
-            write = write or rows_like(like)
+            write = write or rows(like.separator, mark=like.mark)
             changed = edits.of(frame, begun)
             write(changed)
             begun, kept = begun + frame.height, kept + changed.height
         if write is not None and labelled is not None:
             write(with_columns(labelled.rows, frame.columns))
     return kept
-
-
-@contextmanager
-def _rows_of(aside: Path, out: Path) -> Iterator[Callable[[Delimited], Callable[[pl.DataFrame], None]]]:
-    """Open a workbook, or a text file whose rows look like those of another."""
-    if out.suffix == XLSX:
-        from glassformer.prediction.workbook_file import new_workbook  # of an extra
-
-        with new_workbook(aside) as sheet:
-            yield lambda _: sheet.write
-    else:
-        with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
-            yield lambda like: csv_rows(file.write, like.separator, mark=like.mark)
 
 
 def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: Labelled | None) -> int:

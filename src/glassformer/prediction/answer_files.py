@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import IO, Any
@@ -98,19 +99,13 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     if kind_of(name) == ".parquet":
         yield from _parquet_answers(path, table)
         return
-    if name.suffix == XLSX:
-        from glassformer.prediction.workbook_file import new_workbook  # of an extra
-
-        with new_workbook(path) as sheet:
-            yield csv_answers(sheet.write, ",", source=str(table))
-        return
     separator = separator_of(name, like)
-    with opened_to_write(path, compressed=name.suffix == ".gz") as file:
-        if separator is None:
+    if separator is None:
+        with opened_to_write(path, compressed=name.suffix == ".gz") as file:
             yield json_answers(lambda lines: write_lines_to(file, lines), like, source=str(table))
-        else:
-            write = csv_rows(file.write, separator, mark=like.mark, safe=safe)
-            yield csv_answers(write, separator, source=str(table))
+    else:
+        with table_file(path, name) as rows:
+            yield csv_answers(rows(separator, mark=like.mark, safe=safe), separator, source=str(table))
 
 
 def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source: str) -> WriteAnswers:
@@ -149,6 +144,23 @@ def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
 
     yield write
     pl.concat([scanned(table), pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
+
+
+@contextmanager
+def table_file(path: Path, name: Path) -> Iterator[Callable[..., Callable[[pl.DataFrame], None]]]:
+    """Open a workbook or a text file of separated columns, and yield `csv_rows` without its first argument.
+
+    Args:
+        name: the name that the file will have. A workbook takes no notice of the arguments of `csv_rows`.
+    """
+    if name.suffix == XLSX:
+        from glassformer.prediction.workbook_file import new_workbook  # of an extra
+
+        with new_workbook(path) as sheet:
+            yield lambda *_, **__: sheet.write
+    else:
+        with opened_to_write(path, compressed=name.suffix == ".gz") as file:
+            yield partial(csv_rows, file.write)
 
 
 def csv_rows(
