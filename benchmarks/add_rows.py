@@ -27,7 +27,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.training.adding import add_to
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_model
@@ -143,7 +143,7 @@ def _figures(trained: TrainedModel, *, test: Table, is_old: np.ndarray[Any, Any]
     right = {}
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
     window = trained.config.model.max_seq_len
-    logits = score(logits_of(trained.model), store, max_seq_len=window, n_classes=len(names))
+    logits = score(trained.model, store, max_seq_len=window, n_classes=len(names))
     right["transformer"] = names[logits.argmax(axis=1)] == np.array(test.frame["label"].to_list())
     answers = Predictor(trained).answer(texts).probs.argmax(axis=1)
     right["model"] = names[answers] == np.array(test.frame["label"].to_list())

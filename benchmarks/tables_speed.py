@@ -13,13 +13,14 @@ from glassformer.experiments.published.table import markdown, short
 def training_tables(found: Document) -> Iterator[str]:
     """Return how fast each contestant trains, and how good it is after each epoch."""
     heads = (
-        "", "parameters", "texts per second", "glassformer is faster by", "validation accuracy by epoch",
+        "", "parameters", "threads", "texts per second", "glassformer is faster by", "validation accuracy by epoch",
         "seconds by epoch",
     )  # fmt: skip
     rows = [
         (
             each["name"],
             f"{each['parameters']:,}",
+            str(each["threads"]),
             f"{median(each['texts_per_second']):,.0f}",
             _ratio(each["ours_is_faster_by"]),
             ", ".join(f"{accuracy:.3f}" for accuracy in each["accuracy_by_epoch"]),

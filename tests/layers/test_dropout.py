@@ -39,3 +39,4 @@ def test_does_nothing_when_it_should_not() -> None:
     hidden = torch.randn(3, 4)
     assert Dropout(0.5).eval()(hidden) is hidden
     assert Dropout(0.0).train()(hidden) is hidden
+    assert Dropout(0.001).train()(hidden) is hidden  # rounded to a 256th

@@ -16,7 +16,7 @@ from torch import Tensor
 from glassformer.data.batches import ModelInputs, assemble
 from glassformer.data.windows import random_windows
 from glassformer.errors import GlassformerError
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.optimizers import build_optimizers, computes_in_bfloat16, learning_rate
@@ -334,7 +334,7 @@ def test_the_validation_loss_is_weighted_and_never_smoothed() -> None:
     row = run.run()[0]
     assert data.validation is not None
     assert data.validation_labels is not None
-    logits = torch.from_numpy(score(logits_of(run.model), data.validation, max_seq_len=24, n_classes=N_CLASSES))
+    logits = torch.from_numpy(score(run.model, data.validation, max_seq_len=24, n_classes=N_CLASSES))
     labels = torch.from_numpy(data.validation_labels)
     assert row["validation_loss"] == pytest.approx(float(F.cross_entropy(logits, labels, weight=class_weights)))
     assert row["validation_accuracy"] == pytest.approx(float((logits.argmax(dim=1) == labels).float().mean()))

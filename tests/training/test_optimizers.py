@@ -11,7 +11,8 @@ from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.parts import Parts
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.training.optimizers import Float32Muon, build_optimizers, freeze, orthogonal, set_learning_rate
+from glassformer.training import optimizers
+from glassformer.training.optimizers import Muon, build_optimizers, freeze, orthogonal, set_learning_rate
 from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import config as samples_config
 from tests.training.samples import trainer
@@ -55,56 +56,60 @@ def test_muon_takes_the_matrices_of_the_blocks() -> None:
     assert len(expected) == 2 * (2 + 2)
 
 
-def test_muon_in_float32_takes_the_steps_of_torch() -> None:
+@pytest.mark.parametrize(("precision", "together"), [("float32", 2**20), ("float32", 1), ("bfloat16", 2**20)])
+def test_muon_takes_the_steps_of_torch(precision: str, together: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of torch rounds to bfloat16, and so steps differ by its precision."""
+    monkeypatch.setattr(optimizers, "_TOGETHER", together)
     ours, theirs = Classifier(SMALL, 29, 3), Classifier(SMALL, 29, 3)
     theirs.load_state_dict(ours.state_dict())
     before = {name: parameter.clone() for name, parameter in ours.named_parameters()}
-    muons = []
-    for model, precision in ((ours, "float32"), (theirs, "bfloat16")):
-        values = {"optimizer": "muon", "precision": precision, "learning_rate": 0.01, "weight_decay": 0.1}
-        _, muon = build_optimizers(model, config(**values))
-        muons.append(muon)
-    assert [type(muon) for muon in muons] == [Float32Muon, torch.optim.Muon]
+    values = {"optimizer": "muon", "precision": precision, "learning_rate": 0.01, "weight_decay": 0.1}
+    _, muon = build_optimizers(ours, config(**values))
+    assert isinstance(muon, Muon)
+    assert muon.dtype == getattr(torch, precision)
+    taken = {id(p) for group in muon.param_groups for p in group["params"]}
+    of_torch = torch.optim.Muon(
+        [other for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True) if id(mine) in taken],
+        lr=0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw",
+    )  # fmt: skip
     for _ in range(3):
         for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
             mine.grad = torch.randn_like(mine)
             other.grad = mine.grad.clone()
-        for muon in muons:
-            muon.step()
+        muon.step()
+        of_torch.step()
     moved = 0
     for (name, mine), other in zip(ours.named_parameters(), theirs.parameters(), strict=True):
         step = (mine - before[name]).norm()
         moved += bool(step > 0)
         assert (mine - other).norm() <= 0.02 * step
     assert moved == 2 * (2 + 2)
-    states = [muon.state_dict()["state"] for muon in muons]
+    states = [each.state_dict()["state"] for each in (muon, of_torch)]
     assert [set(state) for state in states[0].values()] == [set(state) for state in states[1].values()]
 
 
 def test_a_step_of_muon_is_that_of_its_formula() -> None:
     """Decoupled weight decay, then Nesterov's momentum of .95, scaled as AdamW (Liu et al. 2025, equation 4)."""
     matrix = torch.nn.Parameter(torch.randn(3, 5))
-    muon = Float32Muon([matrix], lr=0.1, weight_decay=0.2)
+    muon = Muon([matrix], lr=0.1, weight_decay=0.2)
     momentum = torch.zeros(3, 5)
     for _ in range(3):
         before, matrix.grad = matrix.detach().clone(), torch.randn(3, 5)
         momentum = 0.95 * momentum + 0.05 * matrix.grad
-        update = orthogonal(0.05 * matrix.grad + 0.95 * momentum, muon.param_groups[0])
+        (update,) = orthogonal((0.05 * matrix.grad + 0.95 * momentum)[None], muon.param_groups[0], torch.float32)
         muon.step()
         assert torch.allclose(matrix, before * (1 - 0.1 * 0.2) - 0.1 * 0.2 * math.sqrt(5) * update, atol=1e-6)
 
 
 def test_muon_makes_all_singular_values_alike() -> None:
-    (group,) = Float32Muon([torch.empty(3, 5)]).param_groups
-    for shape in ((3, 5), (5, 3)):
-        matrix = torch.randn(shape, dtype=torch.float64)
-        u, _, v = torch.linalg.svd(matrix, full_matrices=False)
-        made = orthogonal(matrix, group)
-        assert made.shape == shape
-        values = torch.diagonal(u.T @ made @ v.T)
-        assert torch.allclose(u @ torch.diag(values) @ v, made)
-        assert all(0.6 < value < 1.3 for value in values)
+    (group,) = Muon([torch.empty(3, 5)]).param_groups
+    for shape in ((2, 3, 5), (2, 5, 3)):
+        matrices = torch.randn(shape, dtype=torch.float64)
+        for matrix, made in zip(matrices, orthogonal(matrices, group, torch.float64), strict=True):
+            u, _, v = torch.linalg.svd(matrix, full_matrices=False)
+            values = torch.diagonal(u.T @ made @ v.T)
+            assert torch.allclose(u @ torch.diag(values) @ v, made)
+            assert all(0.6 < value < 1.3 for value in values)
 
 
 def test_without_blocks_muon_has_nothing_to_do() -> None:

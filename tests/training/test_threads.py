@@ -1,4 +1,4 @@
-"""Small steps are computed with one thread, unless the user says otherwise."""
+"""Small steps are computed with few threads, unless the user says otherwise."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ from tests.training.samples import Memory, opinions, recipe
 
 
 @pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def four_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    torch.set_num_threads(2)
+    torch.set_num_threads(4)
     yield
     torch.set_num_threads(1)
 
@@ -27,15 +27,22 @@ class Counts(Memory):
         super().__init__(lambda _: self.threads.add(torch.get_num_threads()))
 
 
-@pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("case", ["small", "large", "asked"])
-def test_small_steps_take_one_thread(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step of the run has 10 texts of at most 24 tokens, and the model a width of 16."""
-    monkeypatch.setattr(threads, "_LARGE_STEP", 100 if case == "large" else 10 * 24 * 16)
-    if case == "asked":
-        monkeypatch.setenv("OMP_NUM_THREADS", "2")
+@pytest.mark.usefixtures("four_threads")
+@pytest.mark.parametrize(("each", "taken"), [(10 * 24 * 16, 1), (500, 2), (100, 4)])
+def test_small_steps_take_few_threads(each: int, taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of the run has 10 texts of 7 to 9 tokens, and the model a width of 16."""
+    monkeypatch.setattr(threads, "_NUMBERS_OF_A_THREAD", each)
     observer = Counts()
     train_model(Sources(train=opinions(60)), recipe(epochs=1), observer=observer)
-    assert observer.threads == ({1} if case == "small" else {2})
-    assert ("computing with one thread in place of 2" in "".join(observer.messages)) is (case == "small")
-    assert torch.get_num_threads() == 2
+    assert observer.threads == {taken}
+    said = f"computing with {taken} thread{'s' * (taken > 1)} in place of 4"
+    assert (said in "".join(observer.messages)) is (taken < 4)
+    assert torch.get_num_threads() == 4
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_the_user_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    observer = Counts()
+    train_model(Sources(train=opinions(60)), recipe(epochs=1), observer=observer)
+    assert observer.threads == {4}

@@ -20,6 +20,7 @@ from glassformer.cli.options import expanded
 from glassformer.cli.output import doing, insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
+from glassformer.cli.waiting import wait_briefly
 from glassformer.data.files import write_error
 from glassformer.data.stopping import watched_signals
 from glassformer.errors import GlassformerError, UsageError, hide_secrets, is_out_of_memory, is_out_of_threads, quoted
@@ -102,8 +103,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    # Waiting threads that spin slow down every other program on the machine, above all a second run.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    wait_briefly()
     open_streams()
     begin()
     stopped_by: list[int] = []  # a signal during an import may be turned into any other error

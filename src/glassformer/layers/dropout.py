@@ -2,20 +2,22 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
 _LEVELS = 256
 
 
-def drop_mask(like: Float[Tensor, "*axes"], dropped_levels: int) -> Bool[Tensor, "*axes"]:
-    """Draw a mask of the shape of `like`: each value is True with probability 1 − dropped_levels/256.
+def drop_mask(like: Float[Tensor, "*axes"], dropped_levels: int) -> UInt8[Tensor, "*axes"]:
+    """Draw a mask of the shape of `like`: each value is 1 with probability 1 − dropped_levels/256, and else 0.
 
     The numbers come from torch's random generator. Each 64-bit number serves eight values; torch's Bernoulli draws a
     number for every value, one after another.
     """
     draws = torch.empty((like.numel() + 7) // 8, dtype=torch.int64, device=like.device).random_(-(2**63), None)
-    return (draws.view(torch.uint8)[: like.numel()] >= dropped_levels).view(like.shape)
+    levels = draws.view(torch.uint8)[: like.numel()].view(like.shape)
+    # Several times as fast as `>=`, and bytes become other numbers several times as fast as bools.
+    return levels.clamp_(dropped_levels - 1, dropped_levels).sub_(dropped_levels - 1)
 
 
 class Dropout(nn.Module):
@@ -35,7 +37,9 @@ class Dropout(nn.Module):
         if hidden.device.type != "cpu":
             return F.dropout(hidden, self.p)
         dropped = min(round(self.p * _LEVELS), _LEVELS - 1)
-        kept = drop_mask(hidden, dropped).view(torch.uint8)  # converts several times faster than bool
+        if dropped == 0:
+            return hidden
+        kept = drop_mask(hidden, dropped)
         return hidden * kept.to(hidden.dtype).mul_(_LEVELS / (_LEVELS - dropped))
 
     def extra_repr(self) -> str:

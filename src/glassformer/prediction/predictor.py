@@ -13,7 +13,7 @@ from glassformer.models.memory import keep_large_buffers
 from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
-from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, array_logits_of, logits_of, score
+from glassformer.prediction.scoring import array_logits_of, score
 
 _BUFFERS = 2**25  # bytes: enough for a batch, and what a server was sent is still returned
 
@@ -49,13 +49,11 @@ class Predictor(Answering[Given]):
         return self.trained.config.target.held_out(self.trained.metrics)
 
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
-        on_cpu = next(self.trained.model.parameters()).device.type == "cpu"
         return score(
-            logits_of(self.trained.model),
+            self.trained.model,
             TokenStore.in_memory(rows),
             max_seq_len=self.max_seq_len,
             n_classes=self.trained.config.n_classes,
-            batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
             on_progress=on_progress,
         )
 

@@ -1,6 +1,7 @@
 """Logits of texts of any length: a long text is read in windows, and the logits of its windows are averaged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from glassformer.data.batches import Batch, ModelInputs, covering_batches
 from glassformer.data.store import TokenStore
 from glassformer.data.windows import covering_windows
 from glassformer.errors import GlassformerError, is_out_of_memory
+from glassformer.prediction.threads import at_once, one_thread_each
 
 Precision = TypeVar("Precision", np.float32, np.float64)
 
@@ -20,24 +22,28 @@ TOKENS_ON_CPU = 768
 """Batches of this many tokens are read fastest on a CPU: activations fit into its cache, and little is padding."""
 
 
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Put a model into evaluation mode in the `with` block, if it is not in it."""
+    if not model.training:  # asked first: to set it takes as long as a tenth of an answer to a short text
+        yield
+        return
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train()
+
+
 def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
-    """Return a classifier as a function for `score`. It computes on the model's device, in evaluation mode."""
+    """Return a classifier as a function of a batch. It computes on the model's device, in evaluation mode."""
 
     def read(inputs: ModelInputs) -> Tensor:
-        on_device = inputs.to(next(model.parameters()).device)
-        if not model.training:  # asked first: to set it takes as long as a tenth of an answer to a short text
-            return _logits(model, on_device)
-        model.eval()
-        try:
-            return _logits(model, on_device)
-        finally:  # `score` tries again if memory was too small
-            model.train()
+        with evaluating(model):
+            logits: Tensor = model(*inputs.to(next(model.parameters()).device))
+        return logits
 
     return read
-
-
-def _logits(model: nn.Module, inputs: ModelInputs) -> Tensor:
-    return model(*inputs)
 
 
 def array_logits_of(model: nn.Module) -> Callable[[IntArray, BoolArray], FloatArray]:
@@ -53,33 +59,74 @@ def array_logits_of(model: nn.Module) -> Callable[[IntArray, BoolArray], FloatAr
 
 
 def score(
-    read: Callable[[ModelInputs], Tensor],
+    model: nn.Module,
     store: TokenStore,
     *,
     max_seq_len: int,
     n_classes: int,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> FloatArray:
     """Return the logits (rows, n_classes) in float32. A text of several windows gets the mean of their logits.
 
+    Several batches are read at once on a CPU, each with one thread, so nothing may listen to the model.
+
     Args:
-        read: computes the logits (batch, n_classes) of a batch of windows, like `logits_of(model)`.
+        batch_tokens: the most tokens of a batch, with padding; by default those that the device reads fastest.
+    """
+    on_cpu = next(model.parameters()).device.type == "cpu"
+    with evaluating(model), one_thread_each() if on_cpu else nullcontext(1) as threads:
+        return score_by(
+            logits_of(model),
+            store,
+            max_seq_len=max_seq_len,
+            width=n_classes,
+            batch_tokens=batch_tokens or (TOKENS_ON_CPU if on_cpu else BATCH_TOKENS),
+            threads=threads,
+            on_progress=on_progress,
+        )
+
+
+def score_by(
+    read: Callable[[ModelInputs], Tensor],
+    store: TokenStore,
+    *,
+    max_seq_len: int,
+    width: int,
+    batch_tokens: int = BATCH_TOKENS,
+    threads: int = 1,
+    on_progress: Callable[[float], None] | None = None,
+) -> FloatArray:
+    """Return the numbers (rows, width) that `read` gives for each row, like `score`.
+
+    Args:
+        read: computes the numbers (batch, width) of a batch of windows.
         batch_tokens: the most tokens of a batch, with padding.
+        threads: how many batches are read at once.
     """
     tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
     so_far, parts = 0, 1
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
-        nonlocal so_far, parts
-        logits, parts = _in_parts(read, batch.inputs, parts)
+        nonlocal parts
+        found, parts = _in_parts(read, batch.inputs, parts)
+        return found, torch.ones(len(found), 1)
+
+    def on_batch(batch: Batch) -> None:
+        nonlocal so_far
         if on_progress:
             so_far += int(batch.inputs.attention_mask[:, 1:].sum())
             on_progress(so_far / tokens)
-        return logits, torch.ones(len(logits), 1)
 
     return window_means(
-        sums, store, max_seq_len=max_seq_len, width=n_classes, precision=np.float32, batch_tokens=batch_tokens
+        sums,
+        store,
+        max_seq_len=max_seq_len,
+        width=width,
+        precision=np.float32,
+        batch_tokens=batch_tokens,
+        threads=threads,
+        on_batch=on_batch,
     )
 
 
@@ -92,18 +139,23 @@ def window_means(
     width: int,
     precision: type[Precision],
     batch_tokens: int = BATCH_TOKENS,
+    threads: int = 1,
+    on_batch: Callable[[Batch], None] = lambda _: None,
 ) -> np.ndarray[Any, np.dtype[Precision]]:
     """Return a mean over all windows of each row of the store: (rows, width). A row without counts gets zeros.
 
     Args:
         sums: returns for each window of a batch the sum of the averaged values (batch, width) and their number
             (batch, 1).
+        threads: how many batches are read at once.
+        on_batch: is told of each batch that was read.
     """
     totals, counts = np.zeros((len(store), width), precision), np.zeros((len(store), 1), precision)
-    for batch in covering_batches(store, max_seq_len, batch_tokens=batch_tokens, batch_size=_BATCH_SIZE):
-        total, count = sums(batch)
+    batches = covering_batches(store, max_seq_len, batch_tokens=batch_tokens, batch_size=_BATCH_SIZE)
+    for batch, (total, count) in at_once(torch.inference_mode()(sums), batches, threads):
         np.add.at(totals, batch.rows, total.cpu().numpy())
         np.add.at(counts, batch.rows, count.cpu().numpy())
+        on_batch(batch)
     totals /= np.maximum(counts, 1)
     return totals
 

@@ -126,7 +126,7 @@ def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snaps
             attention.append(np.stack([_array(heard[name][0]) for name in names]))
     losses = {
         name: subject.scored.loss(
-            score(read, sample.store, max_seq_len=subject.max_seq_len, n_classes=len(subject.labels)), sample.labels
+            score(model, sample.store, max_seq_len=subject.max_seq_len, n_classes=len(subject.labels)), sample.labels
         )
         for name, sample in subject.samples.items()
     }

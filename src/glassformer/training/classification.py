@@ -13,7 +13,7 @@ from glassformer.data.batches import assemble
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.data.windows import Windows
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.readers.joining import join
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
@@ -102,7 +102,7 @@ class Classification:
         store, labels = self.data.validation, self.data.validation_labels
         if store is None or labels is None:
             return {}
-        logits = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=len(self.data.class_weights))
+        logits = score(model, store, max_seq_len=self.max_seq_len, n_classes=len(self.data.class_weights))
         device = next(model.parameters()).device
         truth = torch.from_numpy(labels.copy()).to(device)  # a copy, as it may be read-only
         on_device = torch.from_numpy(logits).to(device)

@@ -27,7 +27,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import STATE_FILE
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.readers.reader import Fold
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.order import passes_per_epoch
@@ -231,7 +231,7 @@ def _fit(
     held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
 
     def answers() -> FloatArray:
-        return score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
+        return score(model, held_out, max_seq_len=window, n_classes=len(part.labels.names))
 
     lengths, classes = part.data.train.lengths, part.data.train_labels
     passes = passes_per_epoch(lengths, prepared.training, max_seq_len=window, classes=classes)

@@ -26,7 +26,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors, unit_vectors
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.readers.counting.unlike import Seen
 from glassformer.targets.number.held_out import unseen_figures
 from glassformer.targets.parts import part
@@ -153,7 +153,7 @@ class Ended:
         if store is None or recipe.training.without_transformer:
             return None if self.crossed is None else self.crossed.logits
         window, width = recipe.model.max_seq_len, len(self.prepared.labels.names)
-        return score(logits_of(self.trainer.model), store, max_seq_len=window, n_classes=width)
+        return score(self.trainer.model, store, max_seq_len=window, n_classes=width)
 
     @cached_property
     def seen(self) -> tuple[Seen | None, dict[str, Any]]:

@@ -1,40 +1,45 @@
-"""How many threads a run computes with: one for small steps, which more threads make slower."""
+"""How many threads a run computes with: few for small steps, which too many threads make slower."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import torch
 
+from glassformer.data.wording import counted
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
 
-_LARGE_STEP = 750_000
-"""The tokens of a step times the width of the model from which several threads pay. `small` is slower with two threads
-on tweets (220,000) and faster on film reviews (1,000,000): see docs/how-to/many-processes.md."""
+_NUMBERS_OF_A_THREAD = 45_000
+"""The numbers of a layer (tokens of a step times the width of the model) for which a thread pays: torch splits no
+operation into parts of fewer than 32,768. With two threads on two cores, a step of 45,000 numbers (`tiny` on questions)
+is slower than with one, and steps of 90,000 (`small` on questions) or more are faster."""
 
 
 @contextmanager
 def fitting_threads(prepared: Prepared, observer: Observer) -> Iterator[None]:
-    """Compute with one thread in the `with` block if the steps of the run are small. `OMP_NUM_THREADS` goes first.
+    """Compute with fewer threads in the `with` block if the steps of the run are small. `OMP_NUM_THREADS` goes first.
 
-    The number depends on the table and the recipe alone, so a resumed run has the same.
+    The number depends on the machine, the table and the recipe alone, so a resumed run has the same.
     """
     before = torch.get_num_threads()
-    if before == 1 or "OMP_NUM_THREADS" in os.environ or prepared.device != "cpu" or not _small_steps(prepared):
+    fitting = min(before, max(1, _numbers(prepared) // _NUMBERS_OF_A_THREAD))
+    if before == fitting or "OMP_NUM_THREADS" in os.environ or prepared.device != "cpu":
         yield
         return
-    observer.on_message(f"computing with one thread in place of {before}, which is faster for small steps")
-    torch.set_num_threads(1)
+    observer.on_message(f"computing with {counted(fitting, 'thread')} in place of {before}: faster for small steps")
+    torch.set_num_threads(fitting)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-def _small_steps(prepared: Prepared) -> bool:
+def _numbers(prepared: Prepared) -> int:
+    """Return the mean number of tokens of a step times the width of the model."""
     model, training = prepared.recipe.model, prepared.recipe.training
     lengths = np.minimum(prepared.data.train.lengths, model.max_seq_len)
     tokens = min(training.batch_size * float(lengths.mean()), training.batch_tokens)
-    return tokens * getattr(model, "d_model", np.inf) < _LARGE_STEP  # not every design has one width
+    return int(tokens * getattr(model, "d_model", sys.maxsize))  # not every design has one width

@@ -24,7 +24,7 @@ from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.verdict import capital
 from glassformer.prediction.answering_config import named
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.readers.reader import Fold
 from glassformer.training.loop import Observer, Silent, StepReport, Trainer
 from glassformer.training.order import plan_epoch
@@ -321,9 +321,9 @@ def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> P
 def _seconds_per_answer(prepared: Prepared) -> float:
     every = np.linspace(0, len(prepared.data.train) - 1, _ROWS_TO_ANSWER).astype(np.int64)
     some = prepared.sample(np.unique(every)).train
-    read, window, n_classes = logits_of(prepared.model), prepared.recipe.model.max_seq_len, len(prepared.labels.names)
+    window, n_classes = prepared.recipe.model.max_seq_len, len(prepared.labels.names)
     began = time.perf_counter()
-    score(read, some, max_seq_len=window, n_classes=n_classes)
+    score(prepared.model, some, max_seq_len=window, n_classes=n_classes)
     return (time.perf_counter() - began) / len(some)
 
 

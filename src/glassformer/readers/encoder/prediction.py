@@ -20,7 +20,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError
 from glassformer.models.pretrained import PretrainedEncoder
 from glassformer.models.text_encoder import TextEncoderConfig, build_text_encoder
-from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.prediction.weights_file import Described, read_weights
 from glassformer.readers.reader import Reader, Rows
 
@@ -50,14 +50,8 @@ class TextEncoder:
 
     def vectors(self, texts: Sequence[str]) -> FloatArray:
         """Return the vector of each text, (texts, dims). A text of several windows gets the mean of theirs."""
-        on_cpu = next(self.model.parameters()).device.type == "cpu"
-        return score(
-            logits_of(self.model),
-            TokenStore.in_memory(self.encode(texts)),
-            max_seq_len=self.config.trunk.max_seq_len,
-            n_classes=self.config.dims,
-            batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
-        )
+        store = TokenStore.in_memory(self.encode(texts))
+        return score(self.model, store, max_seq_len=self.config.trunk.max_seq_len, n_classes=self.config.dims)
 
     @cached_property
     def fingerprint(self) -> str:

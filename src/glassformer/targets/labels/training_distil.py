@@ -15,7 +15,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.data.wording import share_in_percent
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.targets.costs import CostRow
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import probabilities
@@ -116,7 +116,7 @@ class Distillation(Classification):
         if store is None or answers is None:
             return {}
         n_classes, multilabel = answers.shape[1], self.data.multilabel
-        logits = torch.from_numpy(score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=n_classes))
+        logits = torch.from_numpy(score(model, store, max_seq_len=self.max_seq_len, n_classes=n_classes))
         teacher = torch.from_numpy(answers)
         losses = distillation(logits, teacher, temperature=1.0, multilabel=multilabel)
         given = (teacher >= 0) if multilabel else teacher.argmax(dim=1)

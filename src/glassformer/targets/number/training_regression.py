@@ -11,7 +11,7 @@ from scipy.optimize import lsq_linear
 from torch import Tensor, nn
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.prediction.scoring import logits_of, score
+from glassformer.prediction.scoring import score
 from glassformer.readers.reader import DECIDING, HEAVIEST
 from glassformer.readers.rules.saying import NumberSaying
 from glassformer.training.classification import Classification
@@ -131,7 +131,7 @@ class Regression(Classification):
         store, labels = self.data.validation, self.data.validation_labels
         if store is None or labels is None:
             return {}
-        answers = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
+        answers = score(model, store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
         found = {"validation_loss": mean_loss(answers[:, None], labels, self.config)}
         return found | (self.judged(answers, labels) if math.isfinite(found["validation_loss"]) else {})
 
