@@ -123,11 +123,14 @@ def test_width_that_does_not_split_into_heads_is_refused() -> None:
 @pytest.mark.parametrize(
     ("dtype", "training", "seq", "chosen"),
     [
-        (torch.bfloat16, True, 24, "bfloat16_attention"),
+        (torch.bfloat16, True, 24, "short_attention"),
         (torch.bfloat16, True, 65, "plain_attention"),
         (torch.bfloat16, True, 1100, "fused_attention"),  # the weights would take too much memory
         (torch.bfloat16, False, 24, "fused_attention"),
-        (torch.float32, True, 24, "fused_attention"),
+        (torch.float32, True, 24, "short_attention"),
+        (torch.float32, True, 65, "fused_attention"),
+        (torch.float32, False, 24, "fused_attention"),
+        (torch.float64, True, 24, "fused_attention"),
     ],
 )
 def test_the_fastest_kernel_is_chosen_by_type_and_length(
@@ -136,7 +139,7 @@ def test_the_fastest_kernel_is_chosen_by_type_and_length(
     query, key, value = (torch.randn(1, 2, seq, 4, dtype=dtype, requires_grad=training) for _ in range(3))
     mask = torch.ones(1, 1, 1, seq, dtype=torch.bool)
     called: list[str] = []
-    for name in ("plain_attention", "fused_attention", "bfloat16_attention"):
+    for name in ("plain_attention", "fused_attention", "short_attention"):
 
         def kernel(*given: Tensor, name: str = name) -> Tensor:
             called.append(name)

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from glassformer.layers import linear
-from glassformer.layers.attention import MultiHeadAttention, bfloat16_attention, fused_attention, plain_attention
+from glassformer.layers.attention import MultiHeadAttention, fused_attention, plain_attention, short_attention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import TokenEmbedding
 from glassformer.layers.linear import Linear, fastest_linear, linear_as_convolution
@@ -104,7 +104,7 @@ def test_attention_with_a_backward_pass_of_its_own(dtype: torch.dtype, mask: Ten
     inputs = [torch.randn(3, 2, 7, 4, dtype=dtype, requires_grad=True) for _ in range(3)]
     query, key, value = inputs
 
-    own, plain = bfloat16_attention(query, key, value, mask), plain_attention(query, key, value, mask)
+    own, plain = short_attention(query, key, value, mask), plain_attention(query, key, value, mask)
 
     torch.testing.assert_close(own, plain, rtol=2e-5, atol=2e-5)  # its softmax is in float32
     for of_own, of_plain in zip(gradients(own, inputs), gradients(plain, inputs), strict=True):
@@ -124,7 +124,7 @@ def test_attention_in_bfloat16_is_closer_to_float32_than_the_plain_path() -> Non
             float((ours.detach().float() - theirs.detach()).norm() / theirs.detach().norm()) for ours, theirs in pairs
         ]
 
-    for own, plain in zip(errors(bfloat16_attention), errors(plain_attention), strict=True):
+    for own, plain in zip(errors(short_attention), errors(plain_attention), strict=True):
         assert own < 1.1 * plain
         assert own < 0.02
 

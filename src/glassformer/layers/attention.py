@@ -77,16 +77,18 @@ def fastest_attention(
 ) -> Float[Tensor, "*heads q dim_v"]:
     """Compute the same with the fused kernel, or in another way where that is faster.
 
-    In training in bfloat16 on a CPU, the backward pass of the fused kernel of torch 2.13 takes up to twenty times as
-    long. Up to `_LONGEST_SHORT` keys, `bfloat16_attention` is the fastest, then the plain path. Beyond `_LONGEST_PLAIN`
-    keys the stored weights would take too much memory.
+    In training on a CPU, `short_attention` is the fastest up to `_LONGEST_SHORT` keys. Beyond them the fused kernel is,
+    but in bfloat16 its backward pass in torch 2.13 takes up to twenty times as long as the plain path. Beyond
+    `_LONGEST_PLAIN` keys the stored weights would take too much memory.
     """
-    training = query.requires_grad and query.device.type == "cpu" and query.dtype == torch.bfloat16
-    if not training or key.shape[-2] > _LONGEST_PLAIN:
+    training = query.requires_grad and query.device.type == "cpu" and query.dtype in (torch.bfloat16, torch.float32)
+    is_short = key.shape[-2] <= _LONGEST_SHORT
+    slow = query.dtype == torch.bfloat16 and key.shape[-2] <= _LONGEST_PLAIN
+    if not training or not (is_short or slow):
         return fused_attention(query, key, value, mask, dropout)
-    if key.shape[-2] > _LONGEST_SHORT or dropout or torch.compiler.is_compiling():
+    if not is_short or dropout or torch.compiler.is_compiling():
         return plain_attention(query, key, value, mask, dropout)
-    return bfloat16_attention(query, key, value, mask)
+    return short_attention(query, key, value, mask)
 
 
 class MultiHeadAttention(nn.Module):
@@ -172,7 +174,7 @@ class MultiHeadAttention(nn.Module):
         return F.dropout(weights, dropout) @ value
 
 
-def bfloat16_attention(
+def short_attention(
     query: Float[Tensor, "*heads q dim"],
     key: Float[Tensor, "*heads k dim"],
     value: Float[Tensor, "*heads k dim_v"],
@@ -180,7 +182,7 @@ def bfloat16_attention(
 ) -> Float[Tensor, "*heads q dim_v"]:
     """Compute the same as `plain_attention`: products in the type of the inputs, the softmax in float32, no dropout.
 
-    The softmax of the plain path is in bfloat16, which is slow unless a row is a multiple of 32 long.
+    It is for short texts. A softmax in bfloat16, as in the plain path, is slow unless a row is a multiple of 32 long.
 
     The backward pass follows from the derivative of the softmax, dS = P ⊗ (dP − rowsum(dP ⊗ P)) (Dao et al. 2022,
     appendix B.2). The inputs and the weights are all that is stored. It has no second derivative.
