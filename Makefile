@@ -77,10 +77,10 @@ pictures: .venv/ready
 traces: .venv/ready
 	$(BIN)/python docs/how-it-works/systems/traces/draw.py
 
-# About 50 minutes: docs/how-it-works/results.md. fastText is compiled; it is needed here.
+# About an hour: docs/how-it-works/results.md. fastText is compiled; it is needed here.
 bench: .venv/ready
 	$(LOCKED) requirements/bench.txt
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
+	$(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.literal_speed $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.answering_speed $(BENCH)
 	$(BIN)/python -m benchmarks.serving_load $(BENCH)
@@ -89,7 +89,7 @@ bench: .venv/ready
 
 # Many hours; finished models are kept, so that it goes on where it was stopped.
 bench-full: bench bench-tables
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed imdb --rows 1000 $(BENCH)
+	$(BIN)/python -m benchmarks.training_speed imdb --rows 1000 $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy zhou --seeds 10 $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy disaster-tweets --seeds 5 $(BENCH)
 	$(BIN)/python -m benchmarks.accuracy disaster-tweets --folds 5 $(BENCH)

@@ -151,11 +151,9 @@ def test_it_ends_in_a_sentence(error: BaseException, said: str) -> None:
         raise error
 
 
-def test_threads_soon_sleep_while_they_wait() -> None:
+def test_threads_wait_as_those_of_the_command_line() -> None:
     code = "import sys, benchmarks, os; assert 'torch' not in sys.modules; print(os.environ['GOMP_SPINCOUNT'])"
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    }
+    environment = {name: os.environ[name] for name in os.environ if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
     assert done.stdout.split() == [b"1000"]
 

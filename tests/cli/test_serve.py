@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import torch
 
 from glassformer.data.installed import pip_install
 from glassformer.serving.listening import Address
@@ -174,3 +175,19 @@ def test_a_short_key_is_warned_of(reviews: Trained, key: str, warned: bool, monk
     assert outcome.code == 0
     assert ("warning: a key of fewer than 16 characters can be guessed" in outcome.err) == warned
     assert "from other machines" not in outcome.out
+
+
+def test_a_short_text_is_read_with_one_thread(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def count(app: object, address: Address, **given: object) -> None:
+        seen.append(torch.get_num_threads())
+        closing(app, address, **given)
+
+    monkeypatch.setattr("glassformer.serving.listening.answer_requests", count)
+    torch.set_num_threads(3)
+    try:
+        assert command("serve", reviews.folder, "--port", 0).code == 0
+    finally:
+        torch.set_num_threads(1)
+    assert seen == [1]

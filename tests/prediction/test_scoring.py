@@ -6,7 +6,7 @@ from glassformer.data.batches import Batch, ModelInputs
 from glassformer.data.store import TokenStore
 from glassformer.errors import GlassformerError
 from glassformer.prediction import scoring
-from glassformer.prediction.scoring import score, score_by, window_means
+from glassformer.prediction.scoring import mean_outputs, score, window_means
 from tests.prediction.samples import small_trained_model
 
 LENGTHS = [5, 60, 0, 23, 24, 1, 100, 7]
@@ -53,10 +53,11 @@ def test_scores_in_evaluation_mode_and_leaves_the_mode_alone(training: bool) -> 
 @pytest.mark.parametrize(
     "error", [MemoryError(), RuntimeError("could not create a primitive"), torch.OutOfMemoryError("CUDA out of memory")]
 )
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(("training", "threads"), [(True, 1), (False, 1), (False, 3)])
 def test_out_of_memory_halves_the_batch_and_changes_no_answer(
-    error: BaseException, training: bool, monkeypatch: pytest.MonkeyPatch
+    error: BaseException, training: bool, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    torch.set_num_threads(threads)
     model, store = small_trained_model().model.train(training), TokenStore.in_memory(ROWS)
     before = score(model, store, max_seq_len=24, n_classes=3)
     forward, read = model.forward, []
@@ -70,6 +71,7 @@ def test_out_of_memory_halves_the_batch_and_changes_no_answer(
 
     monkeypatch.setattr(model, "forward", for_three_at_most)
     np.testing.assert_allclose(score(model, store, max_seq_len=24, n_classes=3), before, atol=1e-5)
+    torch.set_num_threads(1)
     assert max(read) > 1, "no smaller than memory demands"
     assert model.training is training
 
@@ -114,7 +116,7 @@ def test_any_function_of_the_inputs_can_be_scored() -> None:
         tokens = inputs.attention_mask.sum(dim=1) - 1
         return torch.stack([tokens, torch.ones_like(tokens)], dim=1)
 
-    found = score_by(read, TokenStore.in_memory(ROWS), max_seq_len=24, width=2)
+    found = mean_outputs(read, TokenStore.in_memory(ROWS), max_seq_len=24, width=2)
     np.testing.assert_array_equal(found, [[min(length, 23), 1] for length in LENGTHS])
 
 

@@ -66,7 +66,7 @@ def test_muon_takes_the_steps_of_torch(precision: str, together: int, monkeypatc
     values = {"optimizer": "muon", "precision": precision, "learning_rate": 0.01, "weight_decay": 0.1}
     _, muon = build_optimizers(ours, config(**values))
     assert isinstance(muon, Muon)
-    assert muon.dtype == getattr(torch, precision)
+    assert muon.param_groups[0]["dtype"] == (torch.bfloat16 if precision == "bfloat16" else None)
     taken = {id(p) for group in muon.param_groups for p in group["params"]}
     of_torch = torch.optim.Muon(
         [other for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True) if id(mine) in taken],
@@ -96,7 +96,7 @@ def test_a_step_of_muon_is_that_of_its_formula() -> None:
     for _ in range(3):
         before, matrix.grad = matrix.detach().clone(), torch.randn(3, 5)
         momentum = 0.95 * momentum + 0.05 * matrix.grad
-        (update,) = orthogonal((0.05 * matrix.grad + 0.95 * momentum)[None], muon.param_groups[0], torch.float32)
+        (update,) = orthogonal((0.05 * matrix.grad + 0.95 * momentum)[None], muon.param_groups[0])
         muon.step()
         assert torch.allclose(matrix, before * (1 - 0.1 * 0.2) - 0.1 * 0.2 * math.sqrt(5) * update, atol=1e-6)
 
@@ -105,7 +105,7 @@ def test_muon_makes_all_singular_values_alike() -> None:
     (group,) = Muon([torch.empty(3, 5)]).param_groups
     for shape in ((2, 3, 5), (2, 5, 3)):
         matrices = torch.randn(shape, dtype=torch.float64)
-        for matrix, made in zip(matrices, orthogonal(matrices, group, torch.float64), strict=True):
+        for matrix, made in zip(matrices, orthogonal(matrices, group), strict=True):
             u, _, v = torch.linalg.svd(matrix, full_matrices=False)
             values = torch.diagonal(u.T @ made @ v.T)
             assert torch.allclose(u @ torch.diag(values) @ v, made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -69,6 +70,7 @@ def serve(
     feedback = None if keep_feedback is None else FeedbackFile(keep_feedback)
     telemetry = _telemetry() if otel else None
     models = load_models(folders, device=run.device)
+    _compute_with_one_thread()
     address = listen(host, port)
     log, tell = (_log, _log_event) if log_json else (None, say)
     hosts = allowed_hosts(address)
@@ -92,6 +94,12 @@ def serve(
     finally:
         if telemetry is not None:
             telemetry.stop()
+
+
+def _compute_with_one_thread() -> None:
+    """Let PyTorch, if a model has imported it, compute with one thread: those that share a short text mostly wait."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
 
 
 def check_can_serve(what: str) -> None:

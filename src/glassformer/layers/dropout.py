@@ -11,6 +11,9 @@ _LEVELS = 256
 def drop_mask(like: Float[Tensor, "*axes"], dropped_levels: int) -> UInt8[Tensor, "*axes"]:
     """Draw a mask of the shape of `like`: each value is 1 with probability 1 − dropped_levels/256, and else 0.
 
+    Args:
+        dropped_levels: 1 … 255
+
     The numbers come from torch's random generator. Each 64-bit number serves eight values; torch's Bernoulli draws a
     number for every value, one after another.
     """

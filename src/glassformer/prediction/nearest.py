@@ -23,7 +23,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.listening import listening, taps_of
 from glassformer.prediction.kept_texts import HalfArray, KeptTexts
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import logits_of, score_by
+from glassformer.prediction.scoring import logits_of, mean_outputs
 
 POOLED = "pooled"
 Cosines = Callable[[str], FloatArray]
@@ -152,7 +152,7 @@ def pooled_vectors(trained: TrainedModel, texts: Sequence[str]) -> FloatArray:
     with torch.inference_mode():
         width = pooled(ModelInputs(torch.zeros(1, 1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool))).shape[1]
     store = TokenStore.in_memory(trained.tokenizer.encode(texts))
-    return score_by(pooled, store, max_seq_len=trained.config.model.max_seq_len, width=width)
+    return mean_outputs(pooled, store, max_seq_len=trained.config.model.max_seq_len, width=width)
 
 
 def unit_vectors(trained: TrainedModel, texts: Sequence[str]) -> HalfArray | None:

@@ -39,7 +39,8 @@ def _watcher() -> threading.Thread:
     return thread
 
 
-os.register_at_fork(after_in_child=_watcher.cache_clear)  # a forked process has no thread but its first
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_watcher.cache_clear)  # a forked process has no thread but its first
 
 
 def _watch() -> None:

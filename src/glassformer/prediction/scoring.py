@@ -1,7 +1,8 @@
 """Logits of texts of any length: a long text is read in windows, and the logits of its windows are averaged."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,13 +14,18 @@ from glassformer.data.batches import Batch, ModelInputs, covering_batches
 from glassformer.data.store import TokenStore
 from glassformer.data.windows import covering_windows
 from glassformer.errors import GlassformerError, is_out_of_memory
-from glassformer.prediction.threads import at_once, one_thread_each
+from glassformer.layers.taps import Tap
+from glassformer.models.parts import parts_of
+from glassformer.prediction.threads import in_threads
 
 Precision = TypeVar("Precision", np.float32, np.float64)
 
 BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
 TOKENS_ON_CPU = 768
 """Batches of this many tokens are read fastest on a CPU: activations fit into its cache, and little is padding."""
+_LARGE = 10**8
+"""So many multiplications (tokens times weights) are faster with two threads than with one: 300 tokens by `small`."""
+_alone = Lock()
 
 
 @contextmanager
@@ -69,25 +75,43 @@ def score(
 ) -> FloatArray:
     """Return the logits (rows, n_classes) in float32. A text of several windows gets the mean of their logits.
 
-    Several batches are read at once on a CPU, each with one thread, so nothing may listen to the model.
-
     Args:
         batch_tokens: the most tokens of a batch, with padding; by default those that the device reads fastest.
     """
     on_cpu = next(model.parameters()).device.type == "cpu"
-    with evaluating(model), one_thread_each() if on_cpu else nullcontext(1) as threads:
-        return score_by(
+    batch_tokens = batch_tokens or (TOKENS_ON_CPU if on_cpu else BATCH_TOKENS)
+    with evaluating(model):
+        return mean_outputs(
             logits_of(model),
             store,
             max_seq_len=max_seq_len,
             width=n_classes,
-            batch_tokens=batch_tokens or (TOKENS_ON_CPU if on_cpu else BATCH_TOKENS),
-            threads=threads,
+            batch_tokens=batch_tokens,
+            threads=_threads(model, int(store.lengths.sum()), batch_tokens) if on_cpu else 1,
             on_progress=on_progress,
         )
 
 
-def score_by(
+def _threads(model: nn.Module, tokens: int, batch_tokens: int) -> int:
+    """Return how many batches to read at once. If it is one, all of torch's threads share it."""
+    threads = torch.get_num_threads()
+    if threads == 1:
+        return 1
+    if tokens < threads * batch_tokens:  # threads would be idle
+        blocks = parts_of(model).blocks
+        weights = sum(parameter.numel() for block in blocks for parameter in block.parameters())
+        if tokens * weights > _LARGE:
+            return 1
+    several = tokens > batch_tokens
+    return 1 if several and any(map(_is_watched, model.modules())) else threads
+
+
+def _is_watched(module: nn.Module) -> bool:
+    """Whether something looks at what the module computes, and may depend on the order of the batches."""
+    return bool(module._forward_hooks) or (isinstance(module, Tap) and module.heard)
+
+
+def mean_outputs(
     read: Callable[[ModelInputs], Tensor],
     store: TokenStore,
     *,
@@ -97,7 +121,7 @@ def score_by(
     threads: int = 1,
     on_progress: Callable[[float], None] | None = None,
 ) -> FloatArray:
-    """Return the numbers (rows, width) that `read` gives for each row, like `score`.
+    """Return for each row the mean over its windows of the numbers that `read` gives: (rows, width).
 
     Args:
         read: computes the numbers (batch, width) of a batch of windows.
@@ -109,7 +133,8 @@ def score_by(
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
         nonlocal parts
-        found, parts = _in_parts(read, batch.inputs, parts)
+        found, needed = _in_parts(read, batch.inputs, parts)
+        parts = max(parts, needed)
         return found, torch.ones(len(found), 1)
 
     def on_batch(batch: Batch) -> None:
@@ -152,27 +177,41 @@ def window_means(
     """
     totals, counts = np.zeros((len(store), width), precision), np.zeros((len(store), 1), precision)
     batches = covering_batches(store, max_seq_len, batch_tokens=batch_tokens, batch_size=_BATCH_SIZE)
-    for batch, (total, count) in at_once(torch.inference_mode()(sums), batches, threads):
-        np.add.at(totals, batch.rows, total.cpu().numpy())
-        np.add.at(counts, batch.rows, count.cpu().numpy())
-        on_batch(batch)
+    compute = torch.inference_mode()(sums)  # the mode is for one thread
+    with closing(in_threads(compute, batches, threads)) as found:
+        for batch, (total, count) in found:
+            np.add.at(totals, batch.rows, total.cpu().numpy())
+            np.add.at(counts, batch.rows, count.cpu().numpy())
+            on_batch(batch)
     totals /= np.maximum(counts, 1)
     return totals
 
 
 def _in_parts(read: Callable[[ModelInputs], Tensor], inputs: ModelInputs, parts: int) -> tuple[Tensor, int]:
-    """Compute the logits of a batch in this many parts, or in more if memory is too small; return the number too."""
-    windows, width = inputs.token_ids.shape
-    while True:
-        pieces = zip(*(tensor.tensor_split(min(parts, windows)) for tensor in inputs), strict=True)
-        try:
-            return torch.cat([read(ModelInputs(*piece)).float().cpu() for piece in pieces]), parts
-        except (RuntimeError, MemoryError, OSError) as error:
-            if not is_out_of_memory(error):
-                raise
+    """Compute the outputs of a batch in this many parts, or in more if memory is too small; return the number too.
+
+    If memory was too small, no other batch for which it was too small is read at the same time.
+    """
+    if (found := _tried(read, inputs, parts)) is not None:
+        return found, parts
+    with _alone:
+        while (found := _tried(read, inputs, parts)) is None:
+            windows, width = inputs.token_ids.shape
             if parts >= windows:
                 raise GlassformerError(
                     f"out of memory, even for a single window of {width:,} tokens; close other programs, or use a "
                     "smaller model"
-                ) from error
-        parts *= 2
+                )
+            parts *= 2
+    return found, parts
+
+
+def _tried(read: Callable[[ModelInputs], Tensor], inputs: ModelInputs, parts: int) -> Tensor | None:
+    """Compute the outputs of a batch in this many parts. None if memory is too small."""
+    pieces = zip(*(tensor.tensor_split(min(parts, len(tensor))) for tensor in inputs), strict=True)
+    try:
+        return torch.cat([read(ModelInputs(*piece)).float().cpu() for piece in pieces])
+    except (RuntimeError, MemoryError, OSError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return None

@@ -1,53 +1,74 @@
-"""How answers use the cores of a machine: each batch is read with one thread, and several batches at once."""
+"""Read several batches at once, each with one thread: threads that share a small batch mostly wait for each other."""
 
+import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from functools import cache
 from itertools import islice
+from threading import Barrier, Lock
 from typing import TypeVar
 
 import torch
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_making = Lock()
 
 
-@contextmanager
-def one_thread_each() -> Iterator[int]:
-    """Compute with one thread in the `with` block; yield how many threads torch would take.
+def in_threads(
+    compute: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Generator[tuple[Item, Result], None, None]:
+    """Yield each item and what `compute` returns of it, in their order, from so many threads that compute alone.
 
-    The layers of a small batch are so short that threads which share them mostly wait for each other.
+    At most twice as many items are taken ahead. After an exception of `compute` no more are taken. With one thread, it
+    is that of the caller, and computes as torch is set there.
+    """
+    if threads == 1:
+        yield from ((item, compute(item)) for item in items)
+        return
+    rest = iter(items)
+    pool = _pool(threads)
+    waiting: deque[tuple[Item, Future[Result]]] = deque()
+    try:
+        while True:
+            for item in islice(rest, 2 * threads - len(waiting)):
+                waiting.append((item, pool.submit(compute, item)))
+            if not waiting:
+                return
+            item, future = waiting.popleft()
+            yield item, future.result()
+    finally:
+        for _, future in waiting:
+            future.cancel()
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    with _making:
+        return _made(threads)
+
+
+@cache
+def _made(threads: int) -> ThreadPoolExecutor:
+    """Start the threads, once: each new one takes memory of its own, which the process keeps.
+
+    `torch.set_num_threads` is for one thread, but it also says with what number others begin, the first time that they
+    ask for it. So each of these asks at once, and then the caller sets its own number again.
     """
     before = torch.get_num_threads()
-    if before == 1:
-        yield 1
-        return
-    torch.set_num_threads(1)
-    try:
-        yield before
-    finally:
-        torch.set_num_threads(before)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="batches")
+    begun = Barrier(threads)
+
+    def begin() -> None:
+        torch.set_num_threads(1)
+        torch.get_num_threads()
+        begun.wait()  # so that each thread takes one of these calls
+
+    for future in [pool.submit(begin) for _ in range(threads)]:
+        future.result()
+    torch.set_num_threads(before)
+    return pool
 
 
-def at_once(compute: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
-    """Yield each item and what `compute` returns of it, in their order, computed in so many threads.
-
-    At most twice as many items are taken ahead. If `compute` raises an exception, no other item begins.
-    """
-    rest = iter(items)
-    ahead = list(islice(rest, 2 * threads)) if threads > 1 else []
-    if len(ahead) < 2:
-        yield from ((item, compute(item)) for items in (ahead, rest) for item in items)
-        return
-    with ThreadPoolExecutor(min(threads, len(ahead))) as pool:
-        waiting: deque[tuple[Item, Future[Result]]] = deque((item, pool.submit(compute, item)) for item in ahead)
-        try:
-            while waiting:
-                item, future = waiting.popleft()
-                found = future.result()
-                waiting.extend((each, pool.submit(compute, each)) for each in islice(rest, 1))
-                yield item, found
-        finally:
-            for _, future in waiting:
-                future.cancel()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_made.cache_clear)  # a forked process has no thread but its first

@@ -41,22 +41,23 @@ class Muon(torch.optim.Muon):
     `adjust_lr_fn` say.
 
     Args:
-        dtype: the type of the products.
+        dtype: the type of the products; None for that of the matrices.
     """
 
-    def __init__(self, params: Any, *, dtype: torch.dtype = torch.float32, **settings: Any) -> None:
+    def __init__(self, params: Any, *, dtype: torch.dtype | None = None, **settings: Any) -> None:
         super().__init__(params, **settings)
-        self.dtype = dtype
+        for group in self.param_groups:
+            group["dtype"] = dtype
 
     @torch.no_grad()
     def step(self, _: None = None) -> None:  # type: ignore[override]  # the loop gives no closure
         for group in self.param_groups:
-            by_shape: dict[torch.Size, list[Tensor]] = {}
+            kinds: dict[tuple[Any, ...], list[Tensor]] = {}
             for matrix in group["params"]:
                 if matrix.grad is not None:
-                    by_shape.setdefault(matrix.shape, []).append(matrix)
-            for shape, alike in by_shape.items():
-                together = max(1, _TOGETHER // shape.numel())
+                    kinds.setdefault((matrix.shape, matrix.device, matrix.dtype), []).append(matrix)
+            for alike in kinds.values():
+                together = max(1, _TOGETHER // max(1, alike[0].numel()))
                 for first in range(0, len(alike), together):
                     self._step(group, alike[first : first + together])
 
@@ -67,22 +68,21 @@ class Muon(torch.optim.Muon):
         momentum, gradients = group["momentum"], [matrix.grad for matrix in matrices if matrix.grad is not None]
         moved = [self.state[matrix]["momentum_buffer"] for matrix in matrices]
         torch._foreach_lerp_(moved, gradients, 1 - momentum)
-        updates = orthogonal(torch.stack(torch._foreach_lerp(gradients, moved, momentum)), group, self.dtype)
+        updates = orthogonal(torch.stack(torch._foreach_lerp(gradients, moved, momentum)), group)
         length = 0.2 * math.sqrt(max(matrices[0].shape))  # as "match_rms_adamw"
         torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
         torch._foreach_add_(matrices, updates.unbind(), alpha=-group["lr"] * length)
 
 
-def orthogonal(matrices: Tensor, group: dict[str, Any], dtype: torch.dtype) -> Tensor:
+def orthogonal(matrices: Tensor, group: dict[str, Any]) -> Tensor:
     """Return U S' Vᵀ of each matrix U S Vᵀ, with all S' near 1, by the Newton–Schulz iteration of a group of Muon.
 
     Args:
         matrices: (matrices, rows, columns)
-        dtype: the type of the products.
     """
     a, b, c = group["ns_coefficients"]
     wide = matrices if matrices.shape[1] <= matrices.shape[2] else matrices.mT
-    wide = (wide / wide.norm(dim=(1, 2), keepdim=True).clamp(min=group["eps"])).to(dtype)
+    wide = (wide / wide.norm(dim=(1, 2), keepdim=True).clamp(min=group["eps"])).to(group["dtype"] or matrices.dtype)
     for _ in range(group["ns_steps"]):
         gram = wide @ wide.mT
         wide = torch.baddbmm(wide, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
@@ -113,7 +113,7 @@ def build_optimizers(model: nn.Module, config: LoopConfig) -> list[torch.optim.O
         optimizers.append(
             Muon(
                 _groups(matrices, scales, config.weight_decay),
-                dtype=torch.bfloat16 if in_bfloat16 else torch.float32,
+                dtype=torch.bfloat16 if in_bfloat16 else None,
                 lr=config.learning_rate,
                 weight_decay=config.weight_decay,
                 adjust_lr_fn="match_rms_adamw",

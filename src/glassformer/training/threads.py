@@ -15,7 +15,8 @@ from glassformer.training.preparation import Prepared
 _NUMBERS_OF_A_THREAD = 45_000
 """The numbers of a layer (tokens of a step times the width of the model) for which a thread pays: torch splits no
 operation into parts of fewer than 32,768. With two threads on two cores, a step of 45,000 numbers (`tiny` on questions)
-is slower than with one, and steps of 90,000 (`small` on questions) or more are faster."""
+is slower than with one, and steps of 90,000 (`small` on questions) or more are faster. More than two were not
+measured."""
 
 
 @contextmanager
