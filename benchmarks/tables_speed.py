@@ -20,7 +20,7 @@ def training_tables(found: Document) -> Iterator[str]:
         (
             each["name"],
             f"{each['parameters']:,}",
-            str(each["threads"]),
+            str(each.get("threads", found["machine"]["threads"])),  # earlier results have one number for all
             f"{median(each['texts_per_second']):,.0f}",
             _ratio(each["ours_is_faster_by"]),
             ", ".join(f"{accuracy:.3f}" for accuracy in each["accuracy_by_epoch"]),

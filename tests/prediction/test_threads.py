@@ -100,3 +100,21 @@ def test_after_an_error_nothing_else_is_taken(threads: int) -> None:
         list(in_threads(refuse, range(100), threads))
     assert len(begun) <= 2 * threads
     assert list(in_threads(refuse, [], threads)) == []
+
+
+def test_too_few_threads_for_the_system_end_in_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the process ends, as those that have begun do not wait for the others."""
+    begin, started = threading.Thread.start, list[threading.Thread]()
+
+    def start(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        list(in_threads(abs, range(3), 5))
+    assert torch.get_num_threads() == 1
+    monkeypatch.undo()
+    assert list(in_threads(abs, range(3), 5)) == [(0, 0), (1, 1), (2, 2)]

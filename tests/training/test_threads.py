@@ -1,6 +1,7 @@
 """Small steps are computed with few threads, unless the user says otherwise."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -38,6 +39,19 @@ def test_small_steps_take_few_threads(each: int, taken: int, monkeypatch: pytest
     said = f"computing with {taken} thread{'s' * (taken > 1)} in place of 4"
     assert (said in "".join(observer.messages)) is (taken < 4)
     assert torch.get_num_threads() == 4
+
+
+@pytest.mark.usefixtures("four_threads")
+@pytest.mark.parametrize(("limit", "taken"), [("150000 100000", 2), ("max 100000", 4), ("", 4)])
+def test_a_container_has_no_more_threads_than_cores(
+    limit: str, taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu.max").write_text(limit)
+    monkeypatch.setattr(threads, "_CONTAINER_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(threads, "_NUMBERS_OF_A_THREAD", 100)
+    observer = Counts()
+    train_model(Sources(train=opinions(60)), recipe(epochs=1), observer=observer)
+    assert observer.threads == {taken}
 
 
 @pytest.mark.usefixtures("four_threads")

@@ -64,9 +64,14 @@ def _made(threads: int) -> ThreadPoolExecutor:
         torch.get_num_threads()
         begun.wait()  # so that each thread takes one of these calls
 
-    for future in [pool.submit(begin) for _ in range(threads)]:
-        future.result()
-    torch.set_num_threads(before)
+    try:
+        for future in [pool.submit(begin) for _ in range(threads)]:
+            future.result()
+    except RuntimeError:  # the system gives no more threads
+        begun.abort()
+        raise
+    finally:
+        torch.set_num_threads(before)
     return pool
 
 

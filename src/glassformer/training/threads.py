@@ -1,9 +1,11 @@
 """How many threads a run computes with: few for small steps, which too many threads make slower."""
 
+import math
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,6 +21,9 @@ is slower than with one, and steps of 90,000 (`small` on questions) or more are 
 measured."""
 
 
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
 @contextmanager
 def fitting_threads(prepared: Prepared, observer: Observer) -> Iterator[None]:
     """Compute with fewer threads in the `with` block if the steps of the run are small. `OMP_NUM_THREADS` goes first.
@@ -26,16 +31,25 @@ def fitting_threads(prepared: Prepared, observer: Observer) -> Iterator[None]:
     The number depends on the machine, the table and the recipe alone, so a resumed run has the same.
     """
     before = torch.get_num_threads()
-    fitting = min(before, max(1, _numbers(prepared) // _NUMBERS_OF_A_THREAD))
+    fitting = int(min(before, _cores_of_the_container(), max(1, _numbers(prepared) // _NUMBERS_OF_A_THREAD)))
     if before == fitting or "OMP_NUM_THREADS" in os.environ or prepared.device != "cpu":
         yield
         return
-    observer.on_message(f"computing with {counted(fitting, 'thread')} in place of {before}: faster for small steps")
+    observer.on_message(f"computing with {counted(fitting, 'thread')} in place of {before}, which is faster here")
     torch.set_num_threads(fitting)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _cores_of_the_container() -> float:
+    """Return how many cores the container may use, rounded up. torch counts those of the machine."""
+    try:
+        quota, period = _CONTAINER_LIMIT.read_text().split()
+        return math.ceil(int(quota) / int(period))
+    except (OSError, ValueError):  # no such limit, or "max"
+        return math.inf
 
 
 def _numbers(prepared: Prepared) -> int:
