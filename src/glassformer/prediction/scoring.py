@@ -1,5 +1,6 @@
 """Logits of texts of any length: a long text is read in windows, and the logits of its windows are averaged."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from threading import Lock
@@ -23,8 +24,9 @@ Precision = TypeVar("Precision", np.float32, np.float64)
 BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
 TOKENS_ON_CPU = 768
 """Batches of this many tokens are read fastest on a CPU: activations fit into its cache, and little is padding."""
-_LARGE = 10**8
-"""So many multiplications (tokens times weights) are faster with two threads than with one: 300 tokens by `small`."""
+_LARGE, _LARGE_EACH = 10**8, 10**10
+"""A batch alone of so many multiplications (tokens times weights) is faster with two threads than with one: 300 tokens
+by `small`. Of several batches, each must be as large as one of BERT; this was not measured."""
 _alone = Lock()
 
 
@@ -97,13 +99,13 @@ def _threads(model: nn.Module, tokens: int, batch_tokens: int) -> int:
     threads = torch.get_num_threads()
     if threads == 1:
         return 1
-    if tokens < threads * batch_tokens:  # threads would be idle
+    batches = math.ceil(tokens / batch_tokens)
+    if batches < threads:  # some would be idle
         blocks = parts_of(model).blocks
         weights = sum(parameter.numel() for block in blocks for parameter in block.parameters())
-        if tokens * weights > _LARGE:
+        if tokens * weights > (_LARGE if batches <= 1 else _LARGE_EACH * batches):
             return 1
-    several = tokens > batch_tokens
-    return 1 if several and any(map(_is_watched, model.modules())) else threads
+    return 1 if batches > 1 and any(map(_is_watched, model.modules())) else threads
 
 
 def _is_watched(module: nn.Module) -> bool:
