@@ -14,10 +14,10 @@ from glassformer.data.wording import counted
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
 
-_NUMBERS_OF_A_THREAD = 45_000
+_NUMBERS_OF_A_THREAD = 40_000
 """The numbers of a layer (tokens of a step times the width of the model) for which a thread pays: torch splits no
-operation into parts of fewer than 32,768. With two threads on two cores, a step of 45,000 numbers (`tiny` on questions)
-is slower than with one, and steps of 90,000 (`small` on questions) or more are faster. More than two were not
+operation into parts of fewer than 32,768. With two threads on two cores, a step of 44,000 numbers (`tiny` on questions)
+is slower than with one, and steps of 87,000 (`small` on questions) or more are faster. More than two were not
 measured."""
 
 
@@ -31,11 +31,16 @@ def fitting_threads(prepared: Prepared, observer: Observer) -> Iterator[None]:
     The number depends on the machine, the table and the recipe alone, so a resumed run has the same.
     """
     before = torch.get_num_threads()
-    fitting = int(min(before, _cores_of_the_container(), max(1, _numbers(prepared) // _NUMBERS_OF_A_THREAD)))
+    paying, allowed = max(1, _numbers(prepared) // _NUMBERS_OF_A_THREAD), _cores_of_the_container()
+    fitting = int(min(before, paying, allowed))
     if before == fitting or "OMP_NUM_THREADS" in os.environ or prepared.device != "cpu":
         yield
         return
-    observer.on_message(f"computing with {counted(fitting, 'thread')} in place of {before}, which is faster here")
+    observer.on_message(
+        f"computing with {counted(fitting, 'thread')} in place of {before}, as "
+        f"{'each step is small' if paying <= allowed else 'this container may use no more cores'}; "
+        "`OMP_NUM_THREADS` sets another number"
+    )
     torch.set_num_threads(fitting)
     try:
         yield
