@@ -68,7 +68,7 @@ def alternate() -> Round:
     """Run each contestant once with each number of threads: (contestant, threads) → its figures."""
     found: Round = {}
     for name in CONTESTANTS:
-        for threads in sorted({1, len(os.sched_getaffinity(0))}):
+        for threads in sorted({1, os.cpu_count() or 1}):
             command = [sys.executable, *sys.orig_argv[1:], "--contestant", name]
             waiting = {} if _is_ours(name) else AS_INSTALLED
             environment = os.environ | {"OMP_NUM_THREADS": str(threads)} | waiting

@@ -1,6 +1,5 @@
 """Logits of texts of any length: a long text is read in windows, and the logits of its windows are averaged."""
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from threading import Lock
@@ -24,9 +23,9 @@ Precision = TypeVar("Precision", np.float32, np.float64)
 BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
 TOKENS_ON_CPU = 768
 """Batches of this many tokens are read fastest on a CPU: activations fit into its cache, and little is padding."""
-_LARGE, _LARGE_EACH = 10**8, 10**10
+_LARGE = 10**8
 """A batch alone of so many multiplications (tokens times weights) is faster with two threads than with one: 300 tokens
-by `small`. Of several batches, each must be as large as one of BERT; this was not measured."""
+by `small`."""
 _alone = Lock()
 
 
@@ -99,13 +98,10 @@ def _threads(model: nn.Module, tokens: int, batch_tokens: int) -> int:
     threads = torch.get_num_threads()
     if threads == 1:
         return 1
-    batches = math.ceil(tokens / batch_tokens)
-    if batches < threads:  # some would be idle
-        blocks = parts_of(model).blocks
-        weights = sum(parameter.numel() for block in blocks for parameter in block.parameters())
-        if tokens * weights > (_LARGE if batches <= 1 else _LARGE_EACH * batches):
-            return 1
-    return 1 if batches > 1 and any(map(_is_watched, model.modules())) else threads
+    if tokens > batch_tokens:  # several batches
+        return 1 if any(map(_is_watched, model.modules())) else threads
+    weights = sum(parameter.numel() for block in parts_of(model).blocks for parameter in block.parameters())
+    return 1 if tokens * weights > _LARGE else threads
 
 
 def _is_watched(module: nn.Module) -> bool:
@@ -130,20 +126,13 @@ def mean_outputs(
         batch_tokens: the most tokens of a batch, with padding.
         threads: how many batches are read at once.
     """
-    tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
-    so_far, parts = 0, 1
+    parts = 1
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
         nonlocal parts
         found, needed = _in_parts(read, batch.inputs, parts)
         parts = max(parts, needed)
         return found, torch.ones(len(found), 1)
-
-    def on_batch(batch: Batch) -> None:
-        nonlocal so_far
-        if on_progress:
-            so_far += int(batch.inputs.attention_mask[:, 1:].sum())
-            on_progress(so_far / tokens)
 
     return window_means(
         sums,
@@ -153,7 +142,7 @@ def mean_outputs(
         precision=np.float32,
         batch_tokens=batch_tokens,
         threads=threads,
-        on_batch=on_batch,
+        on_progress=on_progress,
     )
 
 
@@ -167,7 +156,7 @@ def window_means(
     precision: type[Precision],
     batch_tokens: int = BATCH_TOKENS,
     threads: int = 1,
-    on_batch: Callable[[Batch], None] = lambda _: None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> np.ndarray[Any, np.dtype[Precision]]:
     """Return a mean over all windows of each row of the store: (rows, width). A row without counts gets zeros.
 
@@ -175,16 +164,20 @@ def window_means(
         sums: returns for each window of a batch the sum of the averaged values (batch, width) and their number
             (batch, 1).
         threads: how many batches are read at once.
-        on_batch: is told of each batch that was read.
+        on_progress: is told after each batch what share of all tokens was read.
     """
     totals, counts = np.zeros((len(store), width), precision), np.zeros((len(store), 1), precision)
     batches = covering_batches(store, max_seq_len, batch_tokens=batch_tokens, batch_size=_BATCH_SIZE)
+    tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
+    so_far = 0
     compute = torch.inference_mode()(sums)  # the mode is for one thread
     with closing(in_threads(compute, batches, threads)) as found:
         for batch, (total, count) in found:
             np.add.at(totals, batch.rows, total.cpu().numpy())
             np.add.at(counts, batch.rows, count.cpu().numpy())
-            on_batch(batch)
+            if on_progress:
+                so_far += int(batch.inputs.attention_mask[:, 1:].sum())
+                on_progress(so_far / tokens)
     totals /= np.maximum(counts, 1)
     return totals
 
