@@ -9,6 +9,7 @@ The process imports only what the contestant needs: its memory is that of the co
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -106,7 +107,7 @@ def onnx_bert(place: Path) -> Contestant:
     settings_of = json.loads((place / "bert" / "tokenizer_config.json").read_text(encoding="utf-8"))
     tokenizer.enable_truncation(settings_of["model_max_length"])
     settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = 1
+    settings.intra_op_num_threads = int(os.environ["OMP_NUM_THREADS"])
     session = onnxruntime.InferenceSession(str(place / "bert.onnx"), settings, providers=["CPUExecutionProvider"])
 
     def answer(texts: Sequence[str]) -> None:

@@ -2,10 +2,11 @@
 
     python -m benchmarks.answering_speed
 
-All answer the same held-out texts with one thread: each text by itself, then all tweets and all reviews at once. The
-BERT has the width, the depth and about the parameters of ours, its weights are random, and its tokenizer is ours: its
-work does not depend on the weights. Each contestant runs in a process of its own, in turn, several times
-(benchmarks/answering_contestants.py); another process finds its peak memory.
+All answer the same held-out texts: each text by itself, then all tweets and all reviews at once. The BERT has the
+width, the depth and about the parameters of ours, its weights are random, and its tokenizer is ours: its work does not
+depend on the weights. Each contestant runs in processes of its own, with one thread and with one for each core, in
+turn, several times (benchmarks/answering_contestants.py). Its time for one text and its speed are each those of the
+threads with which it is faster. Another process finds the peak memory of its fastest way to answer all.
 
 The time to the first answer is that of `glassformer predict MODEL TEXT`, from its start to its end. Needs the extra
 `bench`.
@@ -14,7 +15,6 @@ The time to the first answer is that of `glassformer predict MODEL TEXT`, from i
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.answering_contestants import CONTESTANTS, seconds
 from benchmarks.bench_data import hold_out_fifth, some_rows
-from benchmarks.experiment import ROOT, Experiment, arguments, running
+from benchmarks.experiment import ROOT, Experiment, arguments, environment, running, threads_to_try
 
 DATA = {"tweets": "disaster-tweets", "reviews": "imdb"}
 ROWS, HELD_OUT = {"tweets": None, "reviews": 3_000}, {"tweets": 1_000, "reviews": 200}
@@ -42,9 +42,8 @@ ANSWERING: dict[str, tuple[str, dict[str, Any]]] = {
     "body": ("glassformer, the body alone", {"training.epochs": 0, "model.counting": "none", "model.body": "english"}),
 }
 """Folder → contestant, and the settings of its model."""
-ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-
 Figures = dict[str, Any]
+Runs = dict[int, list[Figures]]  # threads → a run for each round
 
 
 def main() -> None:
@@ -150,35 +149,55 @@ def compared(kind: str, folder: Path, rounds: int) -> dict[str, Figures]:
     """Return contestant → its figures on a kind of texts. They are medians over the rounds."""
     about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
     taking_part = [name for name in CONTESTANTS if "refused" not in about.get(name, {})]
-    runs: dict[str, list[Figures]] = {name: [] for name in taking_part}
+    runs: dict[str, Runs] = {name: {threads: [] for threads in threads_to_try()} for name in taking_part}
     for number in range(rounds):
-        for name in taking_part:
+        for name, by_threads in runs.items():
             print(f"{kind}, round {number + 1} of {rounds}: {name}", file=sys.stderr)
-            runs[name].append(child(name, folder))
-    for name in taking_part:
-        fastest = int(np.argmin(np.median([run["seconds"] for run in runs[name]], axis=0)))
-        about[name] = about.get(name, {}) | summary(runs[name]) | child(name, folder, str(fastest))
+            for threads, found in by_threads.items():
+                found.append(child(name, folder, threads))
+    for name, by_threads in runs.items():
+        figures = summary(by_threads)
+        quickest = by_threads[figures["threads"]["all"]]
+        way = int(np.argmin(np.median([run["seconds"] for run in quickest], axis=0)))
+        about[name] = about.get(name, {}) | figures | child(name, folder, figures["threads"]["all"], str(way))
     return {name: about[name] for name in CONTESTANTS}
 
 
-def child(*words: str | Path) -> Figures:
+def child(name: str, folder: Path, threads: int, *way: str) -> Figures:
     """Run a contestant in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.answering_contestants", *map(str, words)]
-    done = subprocess.run(command, cwd=ROOT, env=ONE_THREAD, stdout=subprocess.PIPE, check=True)
+    command = [sys.executable, "-m", "benchmarks.answering_contestants", name, str(folder), *way]
+    given = environment(threads, ours=name.startswith("glassformer"))
+    done = subprocess.run(command, cwd=ROOT, env=given, stdout=subprocess.PIPE, check=True)
     found: Figures = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def summary(runs: list[Figures]) -> Figures:
-    """Return the median of each figure over the rounds."""
-    texts = len(runs[0]["milliseconds"])
+def summary(by_threads: Runs) -> Figures:
+    """Return the medians over the rounds: those of one text, and those of all, each with the threads that are fastest.
+
+    The result has those with the other threads too.
+    """
+    found = {threads: _medians(runs) for threads, runs in by_threads.items()}
+    one = min(found, key=lambda threads: found[threads]["p50_ms"])
+    every = max(found, key=lambda threads: found[threads]["texts_per_second"])
+    first = next(iter(by_threads.values()))[0]
+    return {
+        "texts": len(first["milliseconds"]),
+        **{name: found[one][name] for name in ("p50_ms", "p99_ms")},
+        "texts_per_second": found[every]["texts_per_second"],
+        "threads": {"one": one, "all": every},
+        "by_threads": {str(threads): figures for threads, figures in found.items()},
+        "bytes": first["bytes"],
+    }
+
+
+def _medians(runs: list[Figures]) -> dict[str, float]:
     figures = {
         "p50_ms": [np.quantile(run["milliseconds"], 0.5) for run in runs],
         "p99_ms": [np.quantile(run["milliseconds"], 0.99) for run in runs],
-        "texts_per_second": [texts / min(run["seconds"]) for run in runs],
+        "texts_per_second": [len(run["milliseconds"]) / min(run["seconds"]) for run in runs],
     }
-    middle = {name: round(float(median(found)), 3) for name, found in figures.items()}
-    return {"texts": texts, **middle, "bytes": runs[0]["bytes"]}
+    return {name: round(float(median(found)), 3) for name, found in figures.items()}
 
 
 STARTED = {"glassformer": "alone", "glassformer, onnx": "onnx"}
@@ -187,7 +206,7 @@ STARTED = {"glassformer": "alone", "glassformer, onnx": "onnx"}
 def starting(model: Path, times: int) -> dict[str, float]:
     """Return the seconds from the start of `glassformer predict MODEL TEXT` to its end."""
     command = [sys.executable, "-m", "glassformer", "predict", str(model), "the plot is thin but i loved it", "-q"]
-    run = partial(subprocess.run, command, cwd=ROOT, env=ONE_THREAD, stdout=subprocess.DEVNULL, check=True)
+    run = partial(subprocess.run, command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
     run()  # reads the files into memory
     found = [seconds(run) for _ in range(times)]
     return {"median": round(median(found), 3), "slowest": round(max(found), 3)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import re
 import subprocess
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 Tables = Callable[[Mapping[str, Any]], Iterable[str]]
 WIDTH = 120  # of a line of a result file
+AS_INSTALLED = {"GOMP_SPINCOUNT": "300000", "KMP_BLOCKTIME": "200"}
+"""How long threads spin where `glassformer` has not said it: the defaults of GNU's and LLVM's library."""
 _NUMBER = r"(?:-?\d[\d.e+-]*|null)"
 _NUMBERS = re.compile(
     rf"\[\n *({_NUMBER}(?:,\n *{_NUMBER})*)\n *\]"
@@ -42,6 +45,17 @@ def again(folder: Path) -> dict[str, Any]:
 
     resume = is_unfinished(folder)
     return {"resume": resume, "overwrite": not resume}
+
+
+def threads_to_try() -> list[int]:
+    """Return the numbers of threads with which a contestant is measured: one, and one for each core."""
+    return sorted({1, os.cpu_count() or 1})
+
+
+def environment(threads: int, *, ours: bool) -> dict[str, str]:
+    """Return the environment of a contestant with so many threads. Others wait for each other as users have them."""
+    several = {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": str(threads > 1).lower()}
+    return os.environ | several | ({} if ours else AS_INSTALLED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.faithfulness import SEED
 from benchmarks.serving_clients import KINDS, Client, raw, request
-from benchmarks.serving_load import SERVE, resident_mb, serving
+from benchmarks.serving_load import OURS, resident_mb, serving
 from glassformer.prediction.shipped import folder_of
 
 MODEL, CLIENTS, SECONDS, QUICK_SECONDS = "sentiment-en", 8, 600, 10
@@ -48,7 +48,7 @@ def main() -> None:
 def measured(experiment: Experiment) -> dict[str, Any]:
     """Send requests, and look at the memory."""
     seconds = QUICK_SECONDS if experiment.quick else SECONDS
-    with serving([*SERVE, "MODEL", "--port", "0", "--json", "--quiet"], folder_of(MODEL)) as (url, process):
+    with serving(OURS, folder_of(MODEL)) as (url, process):
         before = resident_mb(process)
         sent, memory = asyncio.run(_loaded(url, process, seconds))
         time.sleep(6)  # in which no request comes

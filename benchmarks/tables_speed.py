@@ -64,12 +64,15 @@ def _ratio(found: dict[str, float]) -> str:
 
 def answering_tables(found: Document) -> Iterator[str]:
     """Return the latency, the speed, the memory and the size of each contestant, for each kind of texts."""
-    heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "peak memory", "on disk")
+    heads = (
+        "", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "threads: one, all", "peak memory",
+        "on disk",
+    )  # fmt: skip
     for kind in kinds_of_texts(found):
         contestants = {each["name"]: each[kind] for each in found["contestants"]}
         shown = {name: figures for name, figures in contestants.items() if "texts" in figures}
         pipeline = next(figures for name, figures in shown.items() if name.startswith("transformers pipeline"))
-        yield f"{pipeline['texts']:,.0f} held-out {kind}, one thread:"
+        yield f"{pipeline['texts']:,.0f} held-out {kind}:"
         yield markdown(
             [heads, *((_row(name, figures), *_figures(figures, pipeline)) for name, figures in shown.items())]
         )
@@ -100,6 +103,7 @@ def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
         f"{found['p99_ms']:.2f} ms",
         f"{found['texts_per_second']:,.0f}",
         f"{found['texts_per_second'] / pipeline['texts_per_second']:.1f}",
+        f"{found['threads']['one']}, {found['threads']['all']}",
         f"{found['peak_memory_bytes'] / 1e6:,.0f} MB",
         f"{found['bytes'] / 1e6:,.1f} MB",
     ]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experiment import ROOT, Experiment, arguments, running
+from benchmarks.experiment import ROOT, Experiment, arguments, environment, running, threads_to_try
 from benchmarks.models import read_splits
 
 MAX_SEQ_LEN, BATCH, EPOCHS, ROUNDS = 512, 64, 3, 3
@@ -35,8 +34,6 @@ CONTESTANTS: dict[str, tuple[str, str]] = {
     "Trainer, ModernBERT, float32": ("modernbert", "float32"),
     "Trainer, ModernBERT, bfloat16": ("modernbert", "bfloat16"),
 }
-AS_INSTALLED = {"GOMP_SPINCOUNT": "300000", "KMP_BLOCKTIME": "200"}
-"""How long threads spin where `glassformer` has not said it: the defaults of GNU's and LLVM's library."""
 Round = dict[tuple[str, int], dict[str, Any]]
 
 
@@ -68,11 +65,10 @@ def alternate() -> Round:
     """Run each contestant once with each number of threads: (contestant, threads) → its figures."""
     found: Round = {}
     for name in CONTESTANTS:
-        for threads in sorted({1, os.cpu_count() or 1}):
+        for threads in threads_to_try():
             command = [sys.executable, *sys.orig_argv[1:], "--contestant", name]
-            waiting = {} if _is_ours(name) else AS_INSTALLED
-            environment = os.environ | {"OMP_NUM_THREADS": str(threads)} | waiting
-            done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
+            given = environment(threads, ours=_is_ours(name))
+            done = subprocess.run(command, cwd=ROOT, env=given, stdout=subprocess.PIPE, check=True)
             found[name, threads] = json.loads(done.stdout.splitlines()[-1])
             speed = found[name, threads]["texts_per_second"]
             print(f"{name}, threads {threads}: {speed:,.0f} texts/s", file=sys.stderr)

@@ -23,10 +23,10 @@ WEIGHED = TAKING_PART[1], TAKING_PART[3]  # with and without torch
 child = answering_speed.child
 
 
-def mostly_here(name: str, folder: Path, *way: str) -> dict[str, Any]:
+def mostly_here(name: str, folder: Path, threads: int, *way: str) -> dict[str, Any]:
     """A process of its own only where the memory of one says something."""
     if way and name in WEIGHED:
-        return child(name, folder, *way)
+        return child(name, folder, threads, *way)
     texts, contestant = json.loads((folder / "texts.json").read_text()), CONTESTANTS[name](folder)
     return memory(contestant, texts, int(way[0])) if way else times(contestant, texts)
 
@@ -92,12 +92,18 @@ def test_the_fastest_way_counts_and_the_median_of_the_rounds(tmp_path: Path) -> 
         {"milliseconds": [5.0, 7.0], "seconds": [1.0, 8.0], "bytes": 7},
         {"milliseconds": [3.0, 5.0], "seconds": [0.5, 8.0], "bytes": 7},
     ]
-    figures = answering_speed.summary(runs)
+    figures = answering_speed.summary({1: runs})
     assert (figures["texts"], figures["p50_ms"], figures["texts_per_second"]) == (2, 4.0, 2.0)
+    slow = {"milliseconds": [4.5, 4.5], "seconds": [0.5, 0.5], "bytes": 7}
+    figures = answering_speed.summary({1: runs, 2: [slow, slow, slow]})  # slower for one text, faster for all
+    assert (figures["p50_ms"], figures["p99_ms"], figures["texts_per_second"]) == (4.0, 4.98, 4.0)
+    assert figures["threads"] == {"one": 1, "all": 2}
+    assert figures["by_threads"]["2"] == {"p50_ms": 4.5, "p99_ms": 4.5, "texts_per_second": 4.0}
 
 
 def test_a_refused_export_is_shown_with_its_figures() -> None:
-    figures = {"texts": 20, "p50_ms": 1.0, "p99_ms": 2.0, "texts_per_second": 3.0, "bytes": 4, "peak_memory_bytes": 5}
+    times = {"p50_ms": 1.0, "p99_ms": 2.0, "texts_per_second": 3.0}
+    figures = {"texts": 20, **times, "threads": {"one": 1, "all": 2}, "bytes": 4, "peak_memory_bytes": 5}
     contestants = [
         {"name": "transformers pipeline", "tweets": figures},
         {"name": "int8", "tweets": {"refused": "98% keep their labels"}},

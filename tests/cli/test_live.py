@@ -72,6 +72,23 @@ def test_the_reader_that_is_fitted_is_named_while_it_takes_long() -> None:
     assert now == ["fitting the character-lstm reader to all 240 rows"]
 
 
+@pytest.mark.usefixtures("terminal")
+def test_the_time_left_is_gone_once_the_steps_of_an_epoch_are_over(capsys: pytest.CaptureFixture[str]) -> None:
+    report = StepReport(
+        epoch=1, epochs=1, step_of_epoch=2, steps_per_epoch=2, loss=0.5, accuracy=None, speed=1.0, unit="texts",
+        padding=0.0, done=1.0, seconds=3.0, seconds_left=75.0,
+    )  # fmt: skip
+    with LiveView() as view:
+        view.on_step(report)
+        view._progress.refresh()
+        assert "1 min 15 s left" in plain(capsys.readouterr().err)
+        view.on_epoch({"epoch": 1.0, "seconds": 3.0})
+        view._progress.refresh()
+        said = plain(capsys.readouterr().err).rpartition("epoch 1/1")[2]
+    assert "finishing the epoch" in said
+    assert "left" not in said
+
+
 def test_the_training_of_several_is_counted_and_the_time_is_told_once_others_follow() -> None:
     view = LiveView()
     shown: list[str] = []

@@ -137,8 +137,8 @@ def test_evaluate_says_what_is_wrong_among_the_surest(reviews: Trained, tmp_path
     shares = json.loads((tmp_path / "e" / "metrics.json").read_text())["review"]["shares"]
     found = shares[1]["threshold"]
     assert (
-        f"\n--automatic 0.9 leaves {1 - found['coverage']['value']:.1%} of these texts to a person; "
-        f"of the other answers, {found['error']['value']:.1%} are wrong\n"
+        f"\nwith --automatic 0.9, a person answers {1 - found['coverage']['value']:.1%} of these texts; "
+        f"of the model's answers to the others, {found['error']['value']:.1%} are wrong\n"
     ) in said.out
     assert [share["asked"] for share in shares] == [0.8, 0.9, 0.95, 1.0]
     assert shares[1]["threshold"]["confidence"] == rule(reviews, 0.9).below

@@ -3,7 +3,7 @@ import random
 import re
 import shlex
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 import torch
@@ -97,7 +97,7 @@ def test_one_label_that_a_text_has_or_not_is_one_label(tmp_path: Path) -> None:
 def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
     few = glassformer("train", table, "--out", tmp_path / "few", *OF_FEW_ROWS, "--set", "training.batch_size=10")
-    said = "few rows: each epoch reads its rows 3 times, so that it has at least 5 steps (training.min_steps_per_epoch)"
+    said = "few rows: an epoch reads each row 3 times, to have at least 5 steps (training.min_steps_per_epoch)"
     assert few.err.count(said) == 1
     enough = glassformer("train", table, "--out", tmp_path / "enough", *OF_FEW_ROWS, "--set", "training.batch_size=4")
     assert "few rows" not in enough.err
@@ -302,6 +302,16 @@ def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
     flags = ("--set", "training.learning_rate=1000", "--set", "training.weight_decay=1000", "--preset", "tiny")
     failed(glassformer("train", table, "--out", tmp_path / "m", *flags), "NaN or infinite", "learning_rate")
+
+
+def test_ctrl_c_while_counting_is_fitted_promises_no_saved_step(reviews: Trained, tmp_path: Path) -> None:
+    out = tmp_path / "m"
+    with patch("glassformer.training.run.learn_readers", side_effect=KeyboardInterrupt):
+        said = glassformer("train", reviews.table, "--out", out, *QUICK)
+    assert said.code == 130
+    only = f"stopped; no step was taken yet, so only the settings of the run are saved in {out}. Continue it with:"
+    assert only in said.err
+    assert glassformer("train", reviews.table, "--out", out, *QUICK, "--resume").code == 0
 
 
 def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) -> None:

@@ -183,6 +183,11 @@ def test_labels_of_any_type_become_strings(tmp_path: Path, values: list[object],
         assert table.frame["label"].to_list() == [label for label in expected if label], name
 
 
+def test_a_group_is_one_in_both_forms_of_unicode(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, text=["a", "b", "c"], label=[1, 2, 1], by=["Jos\u00e9", "Jose\u0301", "Jose"])
+    assert read_table(path, group="by").frame["group"].to_list() == ["Jos\u00e9", "Jos\u00e9", "Jose"]
+
+
 def test_a_row_that_is_left_out_needs_no_group(tmp_path: Path) -> None:
     path = csv_of(tmp_path, text=["a", "b", "c", ""], label=["x", "y", None, "x"], by=["p", "q", None, None])
     assert read_table(path, group="by").frame["group"].to_list() == ["p", "q"]

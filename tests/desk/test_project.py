@@ -228,6 +228,15 @@ def test_a_class_with_one_text_is_not_learned_yet(tmp_path: Path) -> None:
     assert project.write_labels().read_text().splitlines()[-1] == "good film number 4,other"
 
 
+def test_the_labels_that_are_downloaded_are_separated_as_the_table_is(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("text;label;n\ngood, really;a;3,5\nbad;b;4,5\n", encoding="utf-8")
+    project = Project.open(tmp_path / "desk")
+    project.take(tmp_path / "t.csv")
+    assert project.write_labels().read_text(encoding="utf-8-sig").splitlines() == [
+        "text;label;n", "good, really;a;3,5", "bad;b;4,5"
+    ]  # fmt: skip
+
+
 def test_the_labels_that_are_downloaded_are_for_a_spreadsheet(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [("=HYPERLINK(1)", "a"), ("schön", "b")])
     project = Project.open(tmp_path / "desk")

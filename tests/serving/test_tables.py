@@ -1,4 +1,5 @@
 import asyncio
+import csv
 import io
 import json
 from dataclasses import replace
@@ -65,6 +66,13 @@ def test_a_table_without_labels_is_answered(client: TestClient) -> None:
     assert frame["confidence"].to_list() == pytest.approx(expected.confidences.tolist(), abs=1e-5)
     assert found["measured"] == []
     assert found["not_measured"]["reviews"].endswith("name it with `label=`.")
+
+
+def test_answers_are_separated_as_the_table_is(client: TestClient) -> None:
+    (answers,) = result(sent(client, '\ufefftext;n\n"good; really, yes";3,5\nbad;4,5\n'))["answers"]
+    rows = list(csv.DictReader(io.StringIO(answers["csv"]), delimiter=";"))
+    assert [(row["text"], row["n"]) for row in rows] == [("good; really, yes", "3,5"), ("bad", "4,5")]
+    assert all(row["confidence"].startswith("0,") for row in rows)
 
 
 def test_answers_that_a_person_should_see_have_a_column_of_their_own() -> None:

@@ -66,8 +66,8 @@ def test_a_transformer_that_does_not_help_is_not_trained_on_all_rows(tmp_path: P
     assert (promise["training"], promise["epoch"], promise["rows"]) == (1, 2, 15)
     assert promise["expected"] == pytest.approx(4 * promise["gain"])
     assert memory.messages[-2] == (
-        "cross-fitting ends early, without a transformer: by 15 held-out rows (training 1, epoch 2), it would gain "
-        f"{max(0, promise['expected']):.2f} in log likelihood on all rows; chance alone may give 3.32"
+        "cross-fitting ends early, without a transformer: by 15 held-out rows (training 1, epoch 2), it would raise "
+        f"the log likelihood of all rows by {max(0, promise['expected']):.2f}; by chance alone it may rise by 3.32"
     )
     assert (
         "A transformer showed no sure gain on the first held-out rows, so the model answers by counting alone"
@@ -160,4 +160,4 @@ def test_the_promise_of_all_rows_is_the_gain_that_decides_the_weight() -> None:
 
 def test_a_loss_is_not_called_a_gain() -> None:
     said = str(Promise(training=1, epoch=2, rows=15, gain=-0.21, expected=-0.84))
-    assert "it would gain 0.00 in log likelihood" in said
+    assert "it would raise the log likelihood of all rows by 0.00" in said

@@ -22,7 +22,6 @@ from glassformer.errors import UsageError, quoted
 if TYPE_CHECKING:
     import polars as pl
 
-    from glassformer.data.formats.format import Delimited
     from glassformer.data.table import Table
     from glassformer.labels.findings import LabelCheck
     from glassformer.labels.labelled import Labelled
@@ -82,7 +81,7 @@ def labels(
         _apply(data, apply, out, data_dir, reading, overwrite=overwrite, json=shown.json)
         return
     from glassformer.data.addresses import beside, is_elsewhere, without_password
-    from glassformer.prediction.answer_files import Columns, ending_like
+    from glassformer.prediction.answer_files import Columns, ending_like, written_like
 
     data = without_password(data)
     asked, name = (data, "to-check") if next_ is None else (next_[1], "to-label")
@@ -102,7 +101,7 @@ def labels(
     check = check_table(truth, test_table, on_progress=_on_progress)
     doing("")
     filled = check.to_fill_in(prefill=prefill)
-    with write_answers(out, "plain", table=out, like=_like(data), safe=safe_csv) as write:
+    with write_answers(out, "plain", table=out, like=written_like(data), safe=safe_csv) as write:
         write(filled, Columns(filled.select()))
     if shown.json:
         print_json(_document(check, truth, out))
@@ -138,7 +137,7 @@ def _label_next(
     from glassformer.data.addresses import local_path, without_password
     from glassformer.labels.labelled import read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
-    from glassformer.prediction.answer_files import Columns
+    from glassformer.prediction.answer_files import Columns, written_like
 
     number, unlabelled = wanted
     if number < 1:
@@ -153,7 +152,7 @@ def _label_next(
     doing("choosing texts")
     found = to_label(truth, pool, number)
     rows = rows_to_label(path, pool, truth.table, found.rows.drop("text"))
-    with write_answers(out, "plain", table=out, like=_like(unlabelled), safe=safe_csv) as write:
+    with write_answers(out, "plain", table=out, like=written_like(unlabelled), safe=safe_csv) as write:
         write(rows, Columns(rows.select()))
     if json:
         figures = {"new_texts": found.new, "chosen": rows.height}
@@ -210,18 +209,6 @@ def _read(
     sources = read_aloud(source, ValidationConfig(group=group or group_column(data, data_dir)), data_dir)
     truth = truth_of(sources.train, source.task, source.multilabel, fold=reading.fold_labels)
     return truth, sources.test
-
-
-def _like(data: str) -> Delimited:
-    """Return how the columns of the table are separated, for a program that opens both files."""
-    from glassformer.data.addresses import is_elsewhere
-    from glassformer.data.formats.format import Delimited
-    from glassformer.data.rows import iterate_rows
-
-    found = [Delimited()]
-    if not is_elsewhere(data) and Path(data).is_file():
-        next(iterate_rows(Path(data), rows_per_batch=1, on_delimited=found.append))
-    return Delimited(separator=found[-1].separator, mark=found[-1].mark)  # the rows to write are others
 
 
 def _on_progress(what: str, share: float) -> None:

@@ -36,6 +36,7 @@ _OF_ROUNDS = {
 
 _SAID = {"agreement": "agreement with the teacher", "r2": "R² with the numbers of the table"}
 """What figures of a student are called. Models that have no teacher have none of them."""
+_BETWEEN = "finishing the epoch"
 
 
 class Live:
@@ -150,7 +151,9 @@ class LiveView(Live):
             )
             parts += [said + shown] if shown else []
         self.line(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
-        doing("finishing the epoch")  # until the next step
+        doing(_BETWEEN)  # until the next step
+        if self._task is not None:
+            self._progress.update(self._task, figures=_BETWEEN)
 
 
 class SteeringView(Live):

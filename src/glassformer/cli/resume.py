@@ -22,7 +22,7 @@ class Stopped(SystemExit):
 @contextmanager
 def resumable(
     out: Path,
-    kept: str | Callable[[], str] = "the run is saved",
+    kept: str | Callable[[], str] | None = None,
     *,
     unfinished: Callable[[Path], bool] | None = None,
     again: str = "--resume",
@@ -30,7 +30,7 @@ def resumable(
     """If the run in `out` is stopped, say which command continues it.
 
     Args:
-        kept: what is kept there.
+        kept: what is kept there. None: what a training run has saved.
         unfinished: whether a folder holds something to continue. None: an unfinished model folder.
         again: the flag that continues it. Empty: the same command does.
     """
@@ -42,7 +42,16 @@ def resumable(
     except (InterruptedTraining, KeyboardInterrupt) as error:
         if not (unfinished or is_unfinished)(out):
             raise
-        said = kept if isinstance(kept, str) else kept()
+        said = _saved(out) if kept is None else kept if isinstance(kept, str) else kept()
         command = command_line(leave_out="--overwrite", add=again)
         insist(f"stopped; {said} in {out}. Continue {'it ' if again else ''}with:\n  {command}")
         raise Stopped(error) from error
+
+
+def _saved(out: Path) -> str:
+    from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+    from glassformer.training.unfinished import has_progress
+
+    if has_progress(out / CHECKPOINT_FOLDER):
+        return "the run is saved"
+    return "no step was taken yet, so only the settings of the run are saved"

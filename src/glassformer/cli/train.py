@@ -299,7 +299,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginn
         tell(f"  {_said_of(dropped, prepared, begun.sources.train)}")
     if prepared.passes > 1 and recipe.training.max_steps is None and not recipe.training.without_transformer:
         tell(
-            f"  few rows: each epoch reads its rows {prepared.passes} times, so that it has at least "
+            f"  few rows: an epoch reads each row {prepared.passes} times, to have at least "
             f"{recipe.training.min_steps_per_epoch:,} steps (training.min_steps_per_epoch)"
         )
     epochs, asked = prepared.training.epochs, recipe.training.epochs

@@ -149,7 +149,7 @@ def write_answers(
             yield write
     elif style == "plain":
         separator = "," if like.separator == "\t" else like.separator
-        write_rows = csv_rows(write_table, separator, mark=like.mark, safe=bool(safe))
+        write_rows = csv_rows(write_table, separator, like, safe=bool(safe))
         yield csv_answers(write_rows, separator, source=str(table))
     else:
         with write_lines(style) as write_records:

@@ -299,6 +299,8 @@ def _in_use(
             in_use[name] = split_labels(batch[column], separator)
         elif name == "label" and lower:
             in_use[name] = paths_in(batch, (column, *lower), str(wanted.get("levels")), source)
+        elif name == "group":  # a name typed on a Mac is the same customer
+            in_use[name] = tidy_values(batch[column]).str.normalize("NFC")
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)

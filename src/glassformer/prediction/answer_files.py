@@ -3,9 +3,10 @@
 import gzip
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import IO, Any
 
 import polars as pl
 
+from glassformer.data.addresses import is_elsewhere
 from glassformer.data.formats.columnar import scanned
 from glassformer.data.formats.format import Delimited
 from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.installed import is_installed
 from glassformer.data.parts import file_of
+from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 
@@ -93,7 +96,8 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     Args:
         name: the name that the file will have. Its extension sets the format. Parquet needs such a table, or Arrow.
         table: the table that the frames come from.
-        like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
+        like: how the columns of the table are separated. CSV keeps it, except tabs; a byte order mark and decimal
+            commas too.
         safe: write cells that a spreadsheet could run as a formula as text.
     """
     if kind_of(name) == ".parquet":
@@ -105,7 +109,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
             yield json_answers(lambda lines: write_lines_to(file, lines), like, source=str(table))
     else:
         with table_file(path, name) as rows:
-            yield csv_answers(rows(separator, mark=like.mark, safe=safe), separator, source=str(table))
+            yield csv_answers(rows(separator, like, safe=safe), separator, source=str(table))
 
 
 def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source: str) -> WriteAnswers:
@@ -164,7 +168,7 @@ def table_file(path: Path, name: Path) -> Iterator[Callable[..., Callable[[pl.Da
 
 
 def csv_rows(
-    write_bytes: Callable[[bytes], object], separator: str, *, mark: bool, safe: bool = False
+    write_bytes: Callable[[bytes], object], separator: str, like: Delimited, *, safe: bool = False
 ) -> Callable[[pl.DataFrame], None]:
     """Return a function that writes rows as CSV, with a header before the first ones."""
     header = True
@@ -172,7 +176,9 @@ def csv_rows(
     def write(rows: pl.DataFrame) -> None:
         nonlocal header
         rows = without_formulas(rows) if safe else rows
-        write_bytes(rows.write_csv(include_header=header, include_bom=header and mark, separator=separator).encode())
+        mark, comma = header and like.mark, like.decimal_comma
+        written = rows.write_csv(include_header=header, include_bom=mark, separator=separator, decimal_comma=comma)
+        write_bytes(written.encode())
         header = False
 
     return write
@@ -205,6 +211,14 @@ def opened_to_write(path: Path, *, compressed: bool) -> Iterator[IO[bytes] | gzi
 
 def write_lines_to(file: IO[bytes] | gzip.GzipFile, lines: Iterable[str]) -> None:
     file.writelines(f"{line}\n".encode() for line in lines)
+
+
+def written_like(table: str | Path) -> Delimited:
+    """Return how the columns of a table are separated, for other rows that its program opens."""
+    found = [Delimited()]
+    if not is_elsewhere(str(table)) and Path(table).is_file():
+        next(iterate_rows(Path(table), rows_per_batch=1, on_delimited=found.append))
+    return replace(found[-1], records=deque(), within={})
 
 
 def ending_like(table: Path) -> str:

@@ -1,6 +1,7 @@
 """Answer a table that was sent, and measure the answers if it has labels."""
 
 import errno
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ import polars as pl
 
 from glassformer.data.addresses import is_elsewhere
 from glassformer.data.columns import find_columns, same_column
+from glassformer.data.formats.format import Delimited
 from glassformer.data.formats.workbook import WORKBOOK, refuse_lock
 from glassformer.data.input_columns import composer
 from glassformer.data.parts import MARK
@@ -23,7 +25,7 @@ from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model, read_measured
 from glassformer.evaluation.measured import MeasuredRows, measures_of
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.prediction.answer_files import refuse_taken, texts_in, without_formulas
+from glassformer.prediction.answer_files import csv_rows, refuse_taken, separator_of, texts_in
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
@@ -42,11 +44,13 @@ class SentTable:
     """A table that was sent: its rows, the texts in them, and where the file lies for now.
 
     Attributes:
+        like: how its columns are separated. A CSV of answers keeps it.
         label_column: the column that was named for the labels, if one was.
     """
 
     name: str
     path: Path
+    like: Delimited
     frame: pl.DataFrame
     texts: list[str]
     text_column: str
@@ -97,8 +101,8 @@ def read_sent(
         UsageError: it cannot be read.
     """
     frames: list[pl.DataFrame] = []
-    rows = 0
-    for frame in iterate_rows(path, rows_per_batch=4096):
+    like, rows = [Delimited()], 0
+    for frame in iterate_rows(path, rows_per_batch=4096, on_delimited=like.append):
         rows += frame.height
         if rows > limits.table_rows:
             raise RefusedError(
@@ -116,7 +120,9 @@ def read_sent(
     else:
         column, texts = inputs.texts[0], composer(whole, inputs, name)(whole)
     limits.check_lengths(texts, "row")
-    return SentTable(name=name, path=path, frame=whole, texts=texts, text_column=column, label_column=label)
+    return SentTable(
+        name=name, path=path, like=like[-1], frame=whole, texts=texts, text_column=column, label_column=label
+    )  # fmt: skip
 
 
 def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
@@ -142,14 +148,17 @@ def first_rows(table: SentTable, model: ServedModel) -> list[dict[str, str | Non
 
 def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> dict[str, Any]:
     """Return what the page shows of a model's answers, and all of them as CSV."""
-    columns = answers.columns()
+    columns, written = answers.columns(), io.BytesIO()
     first = [name for name in columns.columns if not name.startswith("probability_")]
+    like = replace(table.like, mark=False)  # the page adds it
+    separator = separator_of(Path("answers.csv"), like) or ","
+    csv_rows(written.write, separator, like, safe=True)(table.frame.hstack(columns))
     return {
         "model": model.name,
         "counts": dict(answers.counts().most_common()),
         "unanswered": int(answers.empty.sum()),
         "first": columns.head(ROWS_SHOWN).select(first).to_dicts(),
-        "csv": without_formulas(table.frame.hstack(columns)).write_csv(),
+        "csv": written.getvalue().decode(),
     }
 
 

@@ -68,8 +68,8 @@ class Promise(BaseModel, frozen=True, allow_inf_nan=False):
 
     def __str__(self) -> str:
         return (
-            f"by {counted(self.rows, 'held-out row')} (training {self.training}, epoch {self.epoch}), it would gain "
-            f"{max(0.0, self.expected):.2f} in log likelihood on all rows; chance alone may give {GAIN}"
+            f"by {counted(self.rows, 'held-out row')} (training {self.training}, epoch {self.epoch}), it would raise "
+            f"the log likelihood of all rows by {max(0.0, self.expected):.2f}; by chance alone it may rise by {GAIN}"
         )
 
 

@@ -127,15 +127,15 @@ def work_in(
             with mapping_in(out):
                 yield
         except Exception as error:
-            if processes.leads and not (resume or isinstance(error, InterruptedTraining) or _can_be_resumed(work)):
+            if processes.leads and not (resume or isinstance(error, InterruptedTraining) or has_progress(work)):
                 shutil.rmtree(work, ignore_errors=True)
             if isinstance(error, GlassformerError) or not is_no_room(error):
                 raise
             raise GlassformerError(f"nothing more can be written in {why_not_written(out, error, 0)}") from error
 
 
-def _can_be_resumed(work: Path) -> bool:
-    """Whether the run in `work` has come so far that it is worth keeping."""
+def has_progress(work: Path) -> bool:
+    """Whether the run in `work` has come so far that it is worth keeping: some step is saved."""
     first_stage = work / PRETRAINED_FOLDER
     return (
         (work / STATE_FILE).is_file()

@@ -46,6 +46,7 @@ _OTHER_TEXTS = {
 """How a text begins that is no table in columns, and what it is."""
 _AS_TEXT = re.compile(r'="((?:[^"]|"")*)"')
 """A formula that gives a text: with it, Excel does not take the text for a number or a date."""
+_COMMA, _POINT = (re.compile(rf"[+-]?\d+{mark}\d+") for mark in (",", r"\."))
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -64,15 +65,17 @@ class DelimitedText(TextFormat):
         separator = self.separator or _sniffed(lines.first, start)
         if place.on_note and self.separator is None and separator != ",":
             place.on_note(f"columns are separated by {DELIMITERS[separator]} (counted in the header)")
-        if place.on_delimited:
-            place.on_delimited(Delimited(separator=separator, mark=lines.mark))
         if _SEPARATOR_TOLD.fullmatch(lines.first.rstrip("\r\n")):
             whole = ("\n" if line is lines.first else line for line in whole)
         quoting, said = _quoting(start, separator)
         if place.on_note and said:
             place.on_note(said)
+        first_cells = [cell for row in _start_of(start, separator, **quoting) for cell in row.cells]
+        if place.on_delimited:
+            commas = any(map(_COMMA.fullmatch, first_cells)) and not any(map(_POINT.fullmatch, first_cells))
+            place.on_delimited(Delimited(separator=separator, mark=lines.mark, decimal_comma=commas))
         rows = _csv_rows(whole, place, separator, quoting)
-        if any(_AS_TEXT.fullmatch(cell) for row in _start_of(start, separator, **quoting) for cell in row.cells):
+        if any(map(_AS_TEXT.fullmatch, first_cells)):
             rows = map(_without_formulas, rows)
             if place.on_note:
                 place.on_note('cells such as ="007" are read without the sign and the quotes, as Excel does')

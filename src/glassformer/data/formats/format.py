@@ -32,12 +32,14 @@ class Delimited:
     """How the columns of a text file are separated, and whether it begins with a byte order mark.
 
     Attributes:
+        decimal_comma: whether its numbers are written as 0,5.
         records: of JSON, the rows of the last frame, each as text, as frames hold it, and as it stands in the file.
         within: of JSON, the columns that are values of objects, such as `review.text`, each with its key in `records`.
     """
 
     separator: str = ","
     mark: bool = False
+    decimal_comma: bool = False
     records: deque[tuple[dict[str, str | None], dict[str, Any]]] = field(
         default_factory=deque, compare=False, repr=False
     )

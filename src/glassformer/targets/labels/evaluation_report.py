@@ -85,8 +85,8 @@ def _of_the_surest(review: Review) -> str:
     if (found := surest.threshold) is None or found.error is None:
         return f"of the surest 90% of these answers, {share_in_percent(surest.error.value)} are wrong"
     return (
-        f"`automatic=0.9` leaves {share_in_percent(1 - found.coverage.value)} of these texts to a person; of the "
-        f"other answers, {share_in_percent(found.error.value)} are wrong"
+        f"with `automatic=0.9`, a person answers {share_in_percent(1 - found.coverage.value)} of these texts; of the "
+        f"model's answers to the others, {share_in_percent(found.error.value)} are wrong"
     )
 
 
