@@ -133,8 +133,8 @@ def wall_time_tables(found: Document) -> Iterator[str]:
         [["from the command to the model", *heads], *(_waits(name, lines) for name in lines[0]["contestants"])]
     )
     yield (
-        "How many times as long as TF-IDF + LR in the same round, in turn; medians. Other work shared the machine "
-        f"(load {found['load_average_at_end']:.1f} at the end)."
+        "How many times as long as TF-IDF + LR in the same round, in turn; medians. The load average was "
+        f"{found['load_average_at_end']:.1f} at the end."
     )
 
 
