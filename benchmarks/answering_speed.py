@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.answering_contestants import CONTESTANTS, seconds
 from benchmarks.bench_data import hold_out_fifth, some_rows
-from benchmarks.experiment import ROOT, Experiment, arguments, environment, running, threads_to_try
+from benchmarks.experiment import ROOT, Experiment, arguments, as_typed, environment, running, threads_to_try
 
 DATA = {"tweets": "disaster-tweets", "reviews": "imdb"}
 ROWS, HELD_OUT = {"tweets": None, "reviews": 3_000}, {"tweets": 1_000, "reviews": 200}
@@ -206,7 +206,7 @@ STARTED = {"glassformer": "alone", "glassformer, onnx": "onnx"}
 def starting(model: Path, times: int) -> dict[str, float]:
     """Return the seconds from the start of `glassformer predict MODEL TEXT` to its end."""
     command = [sys.executable, "-m", "glassformer", "predict", str(model), "the plot is thin but i loved it", "-q"]
-    run = partial(subprocess.run, command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    run = partial(subprocess.run, command, cwd=ROOT, env=as_typed(), stdout=subprocess.DEVNULL, check=True)
     run()  # reads the files into memory
     found = [seconds(run) for _ in range(times)]
     return {"median": round(median(found), 3), "slowest": round(max(found), 3)}

@@ -58,6 +58,11 @@ def environment(threads: int, *, ours: bool) -> dict[str, str]:
     return os.environ | several | ({} if ours else AS_INSTALLED)
 
 
+def as_typed() -> dict[str, str]:
+    """Return the environment of a command as a user would type it, without a word about threads."""
+    return {name: value for name, value in os.environ.items() if name not in {"OMP_NUM_THREADS", *AS_INSTALLED}}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A running benchmark.

@@ -29,7 +29,7 @@ def serving_tables(found: Document) -> Iterator[str]:
     sooner = sorted(found["sooner"])
     yield (
         f"Medians of {found['rounds']} rounds; with {found['clients']} clients, our p95 came {sooner[0]:.1f} to "
-        f"{sooner[-1]:.1f} times as soon as that of the pipeline with the faster number of threads. "
+        f"{sooner[-1]:.1f} times as soon as that of the faster pipeline. "
         f"{found['requests']:,} requests with one text of `{found['data']}` each, {words:.0f} words in the median; "
         f"{ours:,} parameters, the pipeline's model {theirs:,}."
     )

@@ -11,10 +11,9 @@ from glassformer.experiments.published.table import markdown, short
 
 
 def training_tables(found: Document) -> Iterator[str]:
-    """Return how fast each contestant trains, and how good it is after each epoch."""
+    """Return how fast each contestant trains, and how good it is after each epoch. A plot has the seconds."""
     heads = (
-        "", "parameters", "threads", "texts per second", "glassformer is faster by", "validation accuracy by epoch",
-        "seconds by epoch",
+        "", "parameters", "threads", "texts per second", "glassformer is faster by", "validation accuracy by epoch"
     )  # fmt: skip
     rows = [
         (
@@ -24,7 +23,6 @@ def training_tables(found: Document) -> Iterator[str]:
             f"{median(each['texts_per_second']):,.0f}",
             _ratio(each["ours_is_faster_by"]),
             ", ".join(f"{accuracy:.3f}" for accuracy in each["accuracy_by_epoch"]),
-            ", ".join(f"{seconds:.0f}" for seconds in each["seconds_by_epoch"]),
         )
         for each in found["contestants"]
     ]
@@ -63,11 +61,8 @@ def _ratio(found: dict[str, float]) -> str:
 
 
 def answering_tables(found: Document) -> Iterator[str]:
-    """Return the latency, the speed, the memory and the size of each contestant, for each kind of texts."""
-    heads = (
-        "", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "threads: one, all", "peak memory",
-        "on disk",
-    )  # fmt: skip
+    """Return the latency, the speed and the memory of each contestant, for each kind of texts. A plot has the size."""
+    heads = ("", "one text, p50", "p99", "texts per second", "speed ÷ pipeline", "peak memory")
     for kind in kinds_of_texts(found):
         contestants = {each["name"]: each[kind] for each in found["contestants"]}
         shown = {name: figures for name, figures in contestants.items() if "texts" in figures}
@@ -103,9 +98,7 @@ def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
         f"{found['p99_ms']:.2f} ms",
         f"{found['texts_per_second']:,.0f}",
         f"{found['texts_per_second'] / pipeline['texts_per_second']:.1f}",
-        f"{found['threads']['one']}, {found['threads']['all']}",
         f"{found['peak_memory_bytes'] / 1e6:,.0f} MB",
-        f"{found['bytes'] / 1e6:,.1f} MB",
     ]
 
 

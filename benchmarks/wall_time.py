@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from benchmarks.experiment import AS_INSTALLED, ROOT, arguments, running
+from benchmarks.experiment import ROOT, arguments, as_typed, running
 
 ROWS, QUICK_ROWS = (1_000, 7_600, 25_000), (300,)
 ROUNDS, SEED = 3, 0
@@ -144,10 +144,8 @@ def _summary(name: str, rounds: Sequence[dict[str, dict[str, float]]]) -> dict[s
 
 def timed(command: Sequence[str]) -> dict[str, float]:
     """Run a command as a user would, without a word about threads. Return its seconds, and those of processors."""
-    about_threads = {"OMP_NUM_THREADS", *AS_INSTALLED}
-    environment = {name: value for name, value in os.environ.items() if name not in about_threads}
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=as_typed(), capture_output=True, text=True, check=False)
     seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise RuntimeError(done.stderr)

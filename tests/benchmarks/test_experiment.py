@@ -11,7 +11,21 @@ from typing import Any
 import pytest
 
 from benchmarks import experiment
-from benchmarks.experiment import RESULTS, ROOT, WIDTH, Experiment, as_text, commit, processor, provenance, running
+from benchmarks.experiment import (
+    AS_INSTALLED,
+    RESULTS,
+    ROOT,
+    WIDTH,
+    Experiment,
+    as_text,
+    as_typed,
+    commit,
+    environment,
+    processor,
+    provenance,
+    running,
+    threads_to_try,
+)
 from benchmarks.models import QUICK_STEPS, classifier, read_splits
 from benchmarks.tables_common import command_today
 from glassformer.errors import UsageError
@@ -183,3 +197,16 @@ def test_a_model_that_failed_half_way_is_not_taken_for_a_finished_one(tmp_path: 
     assert kept.model("lm", {"recipe": "a", "texts": "abc"}, made.append) == folder
     assert made == [folder]
     assert kept.model("lm", {"texts": "abd", "recipe": "a"}, made.append) != folder
+
+
+def test_others_wait_as_they_are_installed_and_each_has_so_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert threads_to_try() == [1, 6]
+    monkeypatch.setenv("GOMP_SPINCOUNT", "1000")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    ours, theirs = environment(6, ours=True), environment(1, ours=False)
+    assert (ours["OMP_NUM_THREADS"], ours["GOMP_SPINCOUNT"], ours["TOKENIZERS_PARALLELISM"]) == ("6", "1000", "true")
+    assert (theirs["OMP_NUM_THREADS"], theirs["TOKENIZERS_PARALLELISM"]) == ("1", "false")
+    assert theirs["GOMP_SPINCOUNT"] == AS_INSTALLED["GOMP_SPINCOUNT"] != "1000"
+    assert as_typed().keys() & {"GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_NUM_THREADS"} == set()
+    assert "PATH" in as_typed()

@@ -600,7 +600,7 @@ def test_a_table_without_the_column_of_training_is_said(reviews: Trained, tmp_pa
         ("t.csv", ";", "a.csv", ";"),
         ("t.csv.gz", "|", "a.csv.gz", "|"),
         ("t.csv", ";", "a.tsv", "\t"),
-        ("t.tsv", "\t", "a.csv", ","),
+        ("t.tsv", "\t", "a.csv", ";"),  # commas are decimal there
         ("t.csv", ";", None, ";"),
         ("-", ";", None, ";"),
     ],

@@ -304,13 +304,12 @@ def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
     failed(glassformer("train", table, "--out", tmp_path / "m", *flags), "NaN or infinite", "learning_rate")
 
 
-def test_ctrl_c_while_counting_is_fitted_promises_no_saved_step(reviews: Trained, tmp_path: Path) -> None:
+def test_ctrl_c_before_the_first_step_promises_what_was_finished(reviews: Trained, tmp_path: Path) -> None:
     out = tmp_path / "m"
-    with patch("glassformer.training.run.learn_readers", side_effect=KeyboardInterrupt):
+    with patch("glassformer.training.run.plan_time", side_effect=KeyboardInterrupt):
         said = glassformer("train", reviews.table, "--out", out, *QUICK)
     assert said.code == 130
-    only = f"stopped; no step was taken yet, so only the settings of the run are saved in {out}. Continue it with:"
-    assert only in said.err
+    assert f"stopped; what was finished is saved in {out}. Continue it with:" in said.err
     assert glassformer("train", reviews.table, "--out", out, *QUICK, "--resume").code == 0
 
 

@@ -237,6 +237,14 @@ def test_the_labels_that_are_downloaded_are_separated_as_the_table_is(tmp_path: 
     ]  # fmt: skip
 
 
+def test_the_labels_of_a_table_in_a_named_encoding_are_downloaded(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("text,label\nschön,a\n".encode("cp037"))
+    project = Project.open(tmp_path / "desk")
+    with reading_as("cp037"):
+        project.take(tmp_path / "t.csv")
+    assert project.write_labels().read_text(encoding="utf-8-sig").splitlines() == ["text,label", "schön,a"]
+
+
 def test_the_labels_that_are_downloaded_are_for_a_spreadsheet(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [("=HYPERLINK(1)", "a"), ("schön", "b")])
     project = Project.open(tmp_path / "desk")

@@ -9,6 +9,7 @@ import pytest
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from glassformer import TextClassifier, TextRegressor
+from glassformer.data.in_memory import as_table
 from glassformer.errors import InputError, UsageError
 from glassformer.estimators.text_estimator import TextEstimator
 from tests.cli.terminal import glassformer
@@ -43,6 +44,11 @@ def test_no_group_is_split(kind: Any, truth: list[Any]) -> None:
     fitted.add(["a good new film", "a bad new film"], truth[:2], groups=[min(held_out, key=int), None])
     more, held_out_then = groups_of(fitted)
     assert (more - learned, held_out_then) == ({" a bad new film"}, held_out)
+
+
+def test_a_group_is_one_in_both_forms_of_unicode() -> None:
+    table, _ = as_table(["a", "b", "c", "d"], [1, 2, 1, 2], groups=["Jos\u00e9", "Jose\u0301", "Jose", None])
+    assert table.frame["group"].to_list()[:3] == ["Jos\u00e9", "Jos\u00e9", "Jose"]
 
 
 def test_few_rows_are_cross_fitted_in_whole_groups() -> None:

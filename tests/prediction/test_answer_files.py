@@ -1,4 +1,5 @@
 import json
+import zipfile
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -12,7 +13,7 @@ from glassformer.data.formats.format import Delimited
 from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
 from glassformer.prediction import answer_files
-from glassformer.prediction.answer_files import Columns, json_answers, refuse_taken, rows_of, texts_in
+from glassformer.prediction.answer_files import Columns, json_answers, refuse_taken, rows_of, texts_in, written_like
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shards import Answered, Job, Unanswered, answer_shard
 from tests.prediction.samples import small_trained_model
@@ -124,3 +125,27 @@ def test_answers_never_stand_beside_rows_that_were_written_meanwhile(
     assert isinstance(refused, Unanswered)
     assert "changed while it was read" in refused.error.message
     assert not list(out.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("rows", "separator", "commas"),
+    [
+        ("text;n;version\na;3,5;1.2\nb;;1.10\nc;1.234,50 €;1.3\n", ";", True),
+        ("text\tn\na\t0,5\nb\t7\n", ";", True),  # a CSV of it, which Excel opens
+        ("text;n\na;3.5\nb;4,5\n", ";", False),
+        ("text;n\na;3,5 km\n", ";", False),
+        ("text;n\na;3\n", ";", False),
+        ("text,n\na,3\n", ",", False),
+        ('text,followers\na,"1,234"\n', ",", False),  # a thousand
+        ("text;n\n", ";", False),
+    ],
+)
+def test_a_csv_of_other_rows_is_written_for_the_program_of_the_table(
+    rows: str, separator: str, commas: bool, tmp_path: Path
+) -> None:
+    table = tmp_path / ("t.tsv" if "\t" in rows else "t.csv")
+    table.write_text(rows if rows.count("\n") > 1 else f"{rows}a;3\n", encoding="utf-8")
+    assert written_like(table) == Delimited(separator=separator, decimal_comma=commas)
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.write(table, table.name)
+    assert written_like(tmp_path / f"z.zip#{table.name}") == written_like(table)

@@ -84,7 +84,7 @@ def embeddings(
     sources = (read_documents(source, data_dir, text=text) for source in texts)
     try:
         with (
-            resumable(work, "the run is saved"),
+            resumable(work),
             work_in(work, {"settings": settings, **identity}, resume=again.resume, overwrite=again.overwrite),
         ):
             name, kept = out.resolve().name, work / CHECKPOINT_FOLDER

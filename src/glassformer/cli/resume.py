@@ -52,6 +52,4 @@ def _saved(out: Path) -> str:
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.training.unfinished import has_progress
 
-    if has_progress(out / CHECKPOINT_FOLDER):
-        return "the run is saved"
-    return "no step was taken yet, so only the settings of the run are saved"
+    return "the run is saved" if has_progress(out / CHECKPOINT_FOLDER) else "what was finished is saved"

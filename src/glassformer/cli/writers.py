@@ -148,9 +148,8 @@ def write_answers(
         ):
             yield write
     elif style == "plain":
-        separator = "," if like.separator == "\t" else like.separator
-        write_rows = csv_rows(write_table, separator, like, safe=bool(safe))
-        yield csv_answers(write_rows, separator, source=str(table))
+        write_rows = csv_rows(write_table, like.as_csv, safe=bool(safe))
+        yield csv_answers(write_rows, like.as_csv.separator, source=str(table))
     else:
         with write_lines(style) as write_records:
             yield json_answers(write_records, like, source=str(table))

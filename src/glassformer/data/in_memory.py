@@ -207,7 +207,7 @@ def _grouped(frame: pl.DataFrame, groups: Any) -> pl.DataFrame:
     if len(names) != frame.height:
         raise unequal(frame.height, len(names), "group")
     try:
-        return frame.with_columns(group=pl.Series(names, dtype=pl.String))
+        return frame.with_columns(group=pl.Series(names, dtype=pl.String).str.normalize("NFC"))
     except UnicodeEncodeError as error:
         raise InputError(f"a group holds half of a surrogate pair: {brief_value(error.object)}") from error
 

@@ -30,7 +30,7 @@ from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.desk.table_read import columns_of, copied, kind_of, texts_of
 from glassformer.errors import GlassformerError, UsageError, quoted
-from glassformer.prediction.answer_files import ending_like, separator_of, table_file, written_like
+from glassformer.prediction.answer_files import ending_like, table_file, written_like
 from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS
 
@@ -222,8 +222,9 @@ class Project:
         assert self.table is not None
         path = self.folder / f"all-labels{ending_like(self.table)}"
         with written_aside(path) as aside, table_file(aside, path) as rows:
-            like = replace(written_like(self.table), mark=True)
-            rows(separator_of(path, like), like, safe=True)(self._labelled_rows())
+            with self.reading():
+                like = replace(written_like(self.table), mark=True)
+            rows(like, safe=True)(self._labelled_rows())
         return path
 
     def _labelled_rows(self) -> pl.DataFrame:

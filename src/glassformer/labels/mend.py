@@ -250,7 +250,7 @@ def _mend_delimited(source: Path, aside: Path, out: Path, edits: _Edits, labelle
     write: Callable[[pl.DataFrame], None] | None = None
     with table_file(aside, out) as rows:
         for frame in iterate_rows(source, rows_per_batch=_ROWS_AT_ONCE, on_delimited=noted):
-            write = write or rows(like.separator, like)
+            write = write or rows(like)
             changed = edits.of(frame, begun)
             write(changed)
             begun, kept = begun + frame.height, kept + changed.height

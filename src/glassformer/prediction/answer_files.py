@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -109,7 +108,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
             yield json_answers(lambda lines: write_lines_to(file, lines), like, source=str(table))
     else:
         with table_file(path, name) as rows:
-            yield csv_answers(rows(separator, like, safe=safe), separator, source=str(table))
+            yield csv_answers(rows(replace(like, separator=separator), safe=safe), separator, source=str(table))
 
 
 def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source: str) -> WriteAnswers:
@@ -168,7 +167,7 @@ def table_file(path: Path, name: Path) -> Iterator[Callable[..., Callable[[pl.Da
 
 
 def csv_rows(
-    write_bytes: Callable[[bytes], object], separator: str, like: Delimited, *, safe: bool = False
+    write_bytes: Callable[[bytes], object], like: Delimited, *, safe: bool = False
 ) -> Callable[[pl.DataFrame], None]:
     """Return a function that writes rows as CSV, with a header before the first ones."""
     header = True
@@ -176,8 +175,10 @@ def csv_rows(
     def write(rows: pl.DataFrame) -> None:
         nonlocal header
         rows = without_formulas(rows) if safe else rows
-        mark, comma = header and like.mark, like.decimal_comma
-        written = rows.write_csv(include_header=header, include_bom=mark, separator=separator, decimal_comma=comma)
+        written = rows.write_csv(
+            include_header=header, include_bom=header and like.mark, separator=like.separator,
+            decimal_comma=like.decimal_comma,
+        )  # fmt: skip
         write_bytes(written.encode())
         header = False
 
@@ -214,11 +215,11 @@ def write_lines_to(file: IO[bytes] | gzip.GzipFile, lines: Iterable[str]) -> Non
 
 
 def written_like(table: str | Path) -> Delimited:
-    """Return how the columns of a table are separated, for other rows that its program opens."""
+    """Return how a CSV of other rows is written, for the program that opens the table."""
     found = [Delimited()]
-    if not is_elsewhere(str(table)) and Path(table).is_file():
+    if not is_elsewhere(str(table)) and file_of(Path(table)).is_file():
         next(iterate_rows(Path(table), rows_per_batch=1, on_delimited=found.append))
-    return replace(found[-1], records=deque(), within={})
+    return found[-1].as_csv
 
 
 def ending_like(table: Path) -> str:
@@ -238,4 +239,4 @@ def kind_of(path: Path) -> str:
 def separator_of(path: Path, like: Delimited) -> str | None:
     """Return what separates the columns of a file: for CSV the separator of `like`, unless that is a tab."""
     separator = SEPARATORS.get(kind_of(path), ",")
-    return like.separator if separator == "," and like.separator != "\t" else separator
+    return like.as_csv.separator if separator == "," else separator

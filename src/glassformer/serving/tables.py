@@ -25,7 +25,7 @@ from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model, read_measured
 from glassformer.evaluation.measured import MeasuredRows, measures_of
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.prediction.answer_files import csv_rows, refuse_taken, separator_of, texts_in
+from glassformer.prediction.answer_files import csv_rows, refuse_taken, texts_in
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
@@ -44,7 +44,7 @@ class SentTable:
     """A table that was sent: its rows, the texts in them, and where the file lies for now.
 
     Attributes:
-        like: how its columns are separated. A CSV of answers keeps it.
+        like: how a CSV of answers is separated.
         label_column: the column that was named for the labels, if one was.
     """
 
@@ -121,7 +121,7 @@ def read_sent(
         column, texts = inputs.texts[0], composer(whole, inputs, name)(whole)
     limits.check_lengths(texts, "row")
     return SentTable(
-        name=name, path=path, like=like[-1], frame=whole, texts=texts, text_column=column, label_column=label
+        name=name, path=path, like=like[-1].as_csv, frame=whole, texts=texts, text_column=column, label_column=label
     )  # fmt: skip
 
 
@@ -151,8 +151,7 @@ def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> 
     columns, written = answers.columns(), io.BytesIO()
     first = [name for name in columns.columns if not name.startswith("probability_")]
     like = replace(table.like, mark=False)  # the page adds it
-    separator = separator_of(Path("answers.csv"), like) or ","
-    csv_rows(written.write, separator, like, safe=True)(table.frame.hstack(columns))
+    csv_rows(written.write, like, safe=True)(table.frame.hstack(columns))
     return {
         "model": model.name,
         "counts": dict(answers.counts().most_common()),

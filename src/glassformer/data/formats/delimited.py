@@ -46,7 +46,7 @@ _OTHER_TEXTS = {
 """How a text begins that is no table in columns, and what it is."""
 _AS_TEXT = re.compile(r'="((?:[^"]|"")*)"')
 """A formula that gives a text: with it, Excel does not take the text for a number or a date."""
-_COMMA, _POINT = (re.compile(rf"[+-]?\d+{mark}\d+") for mark in (",", r"\."))
+_WITH_COMMAS = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(,\d+)?\s?[%€$£]?")
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -70,12 +70,12 @@ class DelimitedText(TextFormat):
         quoting, said = _quoting(start, separator)
         if place.on_note and said:
             place.on_note(said)
-        first_cells = [cell for row in _start_of(start, separator, **quoting) for cell in row.cells]
+        first_rows = _start_of(start, separator, **quoting)
         if place.on_delimited:
-            commas = any(map(_COMMA.fullmatch, first_cells)) and not any(map(_POINT.fullmatch, first_cells))
+            commas = separator != "," and _has_decimal_commas(first_rows)
             place.on_delimited(Delimited(separator=separator, mark=lines.mark, decimal_comma=commas))
         rows = _csv_rows(whole, place, separator, quoting)
-        if any(map(_AS_TEXT.fullmatch, first_cells)):
+        if any(_AS_TEXT.fullmatch(cell) for row in first_rows for cell in row.cells):
             rows = map(_without_formulas, rows)
             if place.on_note:
                 place.on_note('cells such as ="007" are read without the sign and the quotes, as Excel does')
@@ -118,6 +118,15 @@ def _start_of(lines: Sequence[str], delimiter: str, **quoting: Any) -> list[Row]
     except csv.Error as error:
         return rows if goes_on and _NOT_CLOSED in str(error) else []
     return rows[:-1] if goes_on else rows
+
+
+def _has_decimal_commas(rows: Sequence[Row]) -> bool:
+    """Whether all filled cells of some column are numbers, and some of them have a decimal comma."""
+    for cells in itertools.zip_longest(*(row.cells for row in rows[1:]), fillvalue=""):
+        found = [_WITH_COMMAS.fullmatch(cell.strip()) for cell in cells if cell.strip()]
+        if all(found) and any(number and number[1] for number in found):
+            return True
+    return False
 
 
 def _reader(lines: Iterable[str], delimiter: str, **quoting: Any) -> Any:

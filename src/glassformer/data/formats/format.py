@@ -45,6 +45,12 @@ class Delimited:
     )
     within: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def as_csv(self) -> Delimited:
+        """How a CSV of other rows is written for the same program: with a separator in place of tabs."""
+        separator = self.separator if self.separator != "\t" else ";" if self.decimal_comma else ","
+        return Delimited(separator=separator, mark=self.mark, decimal_comma=self.decimal_comma)
+
 
 class Heard(TypedDict, total=False):
     """What a caller hears of a table while it is read, and what it tells about it."""
