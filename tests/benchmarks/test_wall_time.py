@@ -30,7 +30,7 @@ def test_each_contestant_is_compared_with_tfidf_in_each_round(monkeypatch: pytes
     table, said = wall_time_tables({"lines": [{"rows": 1_000, "contestants": found}], "load_average_at_end": 1.0})
     assert "| from the command to the model | 1,000 rows |" in table
     assert "1.0 ×" in table
-    assert "load 1.0" in said
+    assert "load average was 1.0" in said
 
 
 def test_a_contestant_that_fails_is_an_error() -> None:
