@@ -136,7 +136,12 @@ def test_answers_never_stand_beside_rows_that_were_written_meanwhile(
         ("text;n\na;3,5 km\n", ";", False),
         ("text;n\na;3\n", ";", False),
         ("text,n\na,3\n", ",", False),
-        ('text,followers\na,"1,234"\n', ",", False),  # a thousand
+        ('text,followers\na,"1,5"\n', ",", False),
+        ("text;followers\na;1,234\nb;999\n", ";", False),  # a thousand
+        ("text;n\na;0,125\n", ";", True),
+        ("\ufefftext;n\na;1.234\n", ";", True),  # as Excel writes it where it has decimal commas
+        ("\ufefftext;n\na;0.125\n", ";", False),
+        ("\ufefftext,n\na,1\n", ",", False),
         ("text;n\n", ";", False),
     ],
 )
@@ -145,7 +150,8 @@ def test_a_csv_of_other_rows_is_written_for_the_program_of_the_table(
 ) -> None:
     table = tmp_path / ("t.tsv" if "\t" in rows else "t.csv")
     table.write_text(rows if rows.count("\n") > 1 else f"{rows}a;3\n", encoding="utf-8")
-    assert written_like(table) == Delimited(separator=separator, decimal_comma=commas)
+    mark = rows.startswith("\ufeff")
+    assert written_like(table) == Delimited(separator=separator, decimal_comma=commas, mark=mark)
     with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
         archive.write(table, table.name)
     assert written_like(tmp_path / f"z.zip#{table.name}") == written_like(table)

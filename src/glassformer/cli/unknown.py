@@ -107,7 +107,7 @@ def review_below(predictor: Answering, automatic: float | None) -> float | None:
 
 def say_needs_review(needs_review: int, rows: int, unit: str) -> None:
     """Say how many answers need review."""
-    say(f"note: {needs_review:,} of {counted(rows, unit)} {'needs' if needs_review == 1 else 'need'} review")
+    say(f"note: {needs_review:,} of {counted(rows, unit)} {'needs' if 1 in (needs_review, rows) else 'need'} review")
 
 
 def counts_of(rows: int, empty: int, needs_review: int | None, predictions: Counter[str] | None) -> dict[str, Any]:

@@ -95,8 +95,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     Args:
         name: the name that the file will have. Its extension sets the format. Parquet needs such a table, or Arrow.
         table: the table that the frames come from.
-        like: how the columns of the table are separated. CSV keeps it, except tabs; a byte order mark and decimal
-            commas too.
+        like: how the table is written. CSV keeps it, except tabs.
         safe: write cells that a spreadsheet could run as a formula as text.
     """
     if kind_of(name) == ".parquet":
@@ -177,7 +176,7 @@ def csv_rows(
         rows = without_formulas(rows) if safe else rows
         written = rows.write_csv(
             include_header=header, include_bom=header and like.mark, separator=like.separator,
-            decimal_comma=like.decimal_comma,
+            decimal_comma=like.decimal_comma, line_terminator=like.line_end,
         )  # fmt: skip
         write_bytes(written.encode())
         header = False

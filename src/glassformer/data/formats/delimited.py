@@ -46,7 +46,13 @@ _OTHER_TEXTS = {
 """How a text begins that is no table in columns, and what it is."""
 _AS_TEXT = re.compile(r'="((?:[^"]|"")*)"')
 """A formula that gives a text: with it, Excel does not take the text for a number or a date."""
-_WITH_COMMAS = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(,\d+)?\s?[%€$£]?")
+_NUMBERS = {
+    point: re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:[{group}]\d{{3}})+)(?:[{point}](\d+))?\s?[%€$£]?")
+    for point, group in ((",", "."), (".", ","))
+}
+"""Numbers by their decimal point. Of one that has it, the decimals are captured."""
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+"""A number that may be a thousand or a fraction, such as 1,234."""
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -72,8 +78,16 @@ class DelimitedText(TextFormat):
             place.on_note(said)
         first_rows = _start_of(start, separator, **quoting)
         if place.on_delimited:
-            commas = separator != "," and _has_decimal_commas(first_rows)
-            place.on_delimited(Delimited(separator=separator, mark=lines.mark, decimal_comma=commas))
+            points = _decimal_points(first_rows)
+            of_excel = lines.mark and separator == ";" and not points  # in countries where it has decimal commas
+            place.on_delimited(
+                Delimited(
+                    separator=separator,
+                    mark=lines.mark,
+                    decimal_comma=separator != "," and ("," in points or of_excel),
+                    line_end="\r\n" if lines.first.endswith("\r\n") else "\n",
+                )
+            )
         rows = _csv_rows(whole, place, separator, quoting)
         if any(_AS_TEXT.fullmatch(cell) for row in first_rows for cell in row.cells):
             rows = map(_without_formulas, rows)
@@ -120,13 +134,16 @@ def _start_of(lines: Sequence[str], delimiter: str, **quoting: Any) -> list[Row]
     return rows[:-1] if goes_on else rows
 
 
-def _has_decimal_commas(rows: Sequence[Row]) -> bool:
-    """Whether all filled cells of some column are numbers, and some of them have a decimal comma."""
+def _decimal_points(rows: Sequence[Row]) -> set[str]:
+    """Return the decimal points of columns that hold numbers alone: the comma, the point, both or none."""
+    found = set[str]()
     for cells in itertools.zip_longest(*(row.cells for row in rows[1:]), fillvalue=""):
-        found = [_WITH_COMMAS.fullmatch(cell.strip()) for cell in cells if cell.strip()]
-        if all(found) and any(number and number[1] for number in found):
-            return True
-    return False
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        for point, number in _NUMBERS.items():
+            numbers = list(map(number.fullmatch, filled))
+            if all(numbers) and any(each and each[1] and not _GROUPED.fullmatch(each[0]) for each in numbers):
+                found.add(point)
+    return found
 
 
 def _reader(lines: Iterable[str], delimiter: str, **quoting: Any) -> Any:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
@@ -29,9 +29,10 @@ def is_hidden(path: Path) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited:
-    """How the columns of a text file are separated, and whether it begins with a byte order mark.
+    """How the rows of a text file are written.
 
     Attributes:
+        mark: whether it begins with a byte order mark.
         decimal_comma: whether its numbers are written as 0,5.
         records: of JSON, the rows of the last frame, each as text, as frames hold it, and as it stands in the file.
         within: of JSON, the columns that are values of objects, such as `review.text`, each with its key in `records`.
@@ -40,6 +41,7 @@ class Delimited:
     separator: str = ","
     mark: bool = False
     decimal_comma: bool = False
+    line_end: str = "\n"
     records: deque[tuple[dict[str, str | None], dict[str, Any]]] = field(
         default_factory=deque, compare=False, repr=False
     )
@@ -49,7 +51,7 @@ class Delimited:
     def as_csv(self) -> Delimited:
         """How a CSV of other rows is written for the same program: with a separator in place of tabs."""
         separator = self.separator if self.separator != "\t" else ";" if self.decimal_comma else ","
-        return Delimited(separator=separator, mark=self.mark, decimal_comma=self.decimal_comma)
+        return replace(self, separator=separator, records=deque(), within={})
 
 
 class Heard(TypedDict, total=False):
