@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.data.arrays import Gathered, IntArray, gathered, numbers_from, parts_of
+from glassformer.data.arrays import Gathered, IntArray, numbers_from, parts_of
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID
 
@@ -79,7 +79,7 @@ def bucket(
     if seed is None:
         return _cut(np.argsort(-lengths, kind="stable"), lengths, batch_tokens, batch_size)
     rng = np.random.default_rng([seed, epoch, 0])
-    order = gathered([rng.permutation(len(lengths))])
+    order = _shuffled(len(lengths), rng)
     rows_per_batch = min(batch_size, max(1, int(batch_tokens / (lengths.mean() + 1)))) if len(lengths) else 1
     pool = rows_per_batch * _BATCHES_PER_POOL
     batches: list[IntArray] = []
@@ -95,8 +95,15 @@ def chunk(n_windows: int, *, batch_size: int, shuffled: tuple[int, int] | None) 
     if shuffled is None:
         order = numbers_from(0, n_windows)
     else:
-        order = gathered([np.random.default_rng([*shuffled, 2]).permutation(n_windows)])
+        order = _shuffled(n_windows, np.random.default_rng([*shuffled, 2]))
     return [order[first : first + batch_size] for first in range(0, n_windows, batch_size)]
+
+
+def _shuffled(count: int, rng: np.random.Generator) -> IntArray:
+    """Return the numbers from 0 on in a random order. Many lie in a file, and are shuffled there."""
+    order = numbers_from(0, count)
+    rng.shuffle(order)
+    return order
 
 
 def _cut(order: IntArray, lengths: IntArray, batch_tokens: int, batch_size: int) -> list[IntArray]:

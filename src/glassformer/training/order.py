@@ -36,9 +36,9 @@ def plan_epoch(
 
 def windows_of(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int, classes: Array) -> Windows:
     """Return the windows that a pass of an epoch reads. For `classes`, see `plan_epoch`."""
-    rows = np.arange(len(lengths))
-    if config.resample == "balanced":
-        rows = balanced_rows(classes, seed=config.seed, epoch=epoch)
+    if config.resample != "balanced":
+        return random_windows(lengths, max_seq_len, seed=config.seed, epoch=epoch)
+    rows = balanced_rows(classes, seed=config.seed, epoch=epoch)
     return replace(random_windows(lengths[rows], max_seq_len, seed=config.seed, epoch=epoch), rows=rows)
 
 
