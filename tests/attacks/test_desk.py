@@ -16,10 +16,12 @@ from fastapi.testclient import TestClient
 
 from glassformer.desk.app import create_desk
 from glassformer.desk.project import Project
+from glassformer.desk.schema import VERSION
 from glassformer.serving.listening import Address
 from tests.attacks.answer import answered, nothing_lost
 from tests.cli.terminal import glassformer
 from tests.desk.samples import label, learn, project_of, some_texts
+from tests.trained import write_csv
 
 HUGE = 10**30
 DECISION: dict[str, Any] = {"texts": [1], "kind": "skip", "who": "me", "way": "search"}
@@ -231,6 +233,8 @@ ODD_CELLS: dict[str, str] = {
     "no-label": "DELETE FROM facts WHERE name = 'label'",
     "levels-without-separator": """INSERT OR REPLACE INTO facts VALUES ('lower', '["b"]')""",
     "columns-of-numbers": "INSERT OR REPLACE INTO facts VALUES ('columns', '[1]')",
+    "trigger": "CREATE TRIGGER x AFTER INSERT ON decisions BEGIN UPDATE decisions SET label = 'bad'; END",
+    "view-for-a-table": "DROP TABLE classes; CREATE VIEW classes AS SELECT 1 AS name",
     "doubts-of-numbers": "INSERT OR REPLACE INTO facts VALUES ('doubts', '[1]')",
 }
 
@@ -241,10 +245,49 @@ def test_cells_that_no_desk_writes_are_refused_at_the_start(name: str, tmp_path:
     opened = project_of(tmp_path, some_texts(4))
     label(opened, [1], "praise")
     opened.store.close()
-    edited(ODD_CELLS[name])(opened.folder / "desk.sqlite")
+    edited(*ODD_CELLS[name].split("; ", 1) if "VIEW" in ODD_CELLS[name] else [ODD_CELLS[name]])(
+        opened.folder / "desk.sqlite"
+    )
     with nothing_lost(opened.folder / "tables"):
         answered(glassformer("desk", "--project", opened.folder, "--export", tmp_path / "out"), "desk.sqlite cannot")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("version", [VERSION, VERSION - 1])
+def test_views_that_say_something_else_are_not_used(version: int, tmp_path: Path) -> None:
+    opened = project_of(tmp_path, some_texts(4))
+    label(opened, [1], "praise")
+    opened.store.close()
+    before = [] if version == VERSION else ["ALTER TABLE texts DROP COLUMN row", "ALTER TABLE renames DROP COLUMN who"]
+    before += ["ALTER TABLE renames DROP COLUMN is_new"] * (version < VERSION)
+    edited(
+        "DROP VIEW current",
+        "CREATE VIEW current AS WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 9) "
+        "SELECT d.id, d.text, d.kind, 'blame' AS label, d.way, d.batch FROM decisions d, c",
+        *before,
+        f"PRAGMA user_version = {version}",
+    )(opened.folder / "desk.sqlite")
+    assert glassformer("desk", "--project", opened.folder, "--export", tmp_path / "out").code == 0
+    assert (tmp_path / "out" / "labels.csv").read_text().splitlines() == [
+        "text,label,way,id", f"{some_texts(1)[0]},praise,random,1"
+    ]  # fmt: skip
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("name", ["tables", "models"])
+def test_nothing_is_removed_where_a_link_of_a_project_leads(name: str, tmp_path: Path) -> None:
+    opened = Project.open(tmp_path / "desk")
+    opened.store.close()
+    mine = tmp_path / "mine"
+    (mine / "sub").mkdir(parents=True)
+    (mine / "sub" / "thesis.txt").write_text("mine")
+    (mine / "thesis.txt").write_text("mine")
+    (opened.folder / name).rmdir()
+    (opened.folder / name).symlink_to(mine)
+    table = write_csv(tmp_path / "t.csv", [(text,) for text in some_texts(4)], ("text",))
+    with nothing_lost(mine):
+        answered(glassformer("desk", table, "--project", opened.folder, "--no-open"), f"{name} is a link", code=2)
 
 
 NAMELESS: dict[str, Callable[[Path], object]] = {

@@ -177,6 +177,20 @@ def test_what_is_made_again_follows_no_link(table: Path, stopped: Path, tmp_path
         assert train(table, out, "--resume").code == 0
 
 
+@mended
+@pytest.mark.parametrize("flag", ["--resume", "--overwrite"])
+@pytest.mark.parametrize("name", [".", "train"])
+def test_nothing_is_written_where_a_linked_folder_leads(
+    name: str, flag: str, table: Path, stopped: Path, tmp_path: Path
+) -> None:
+    out, mine = shutil.copytree(stopped, tmp_path / "out"), tmp_path / "mine"
+    shutil.move(out / "checkpoint" / name, mine)
+    (mine / "tokens.bin").write_text("mine")
+    (out / "checkpoint" / name).symlink_to(mine)
+    with nothing_lost(mine):
+        answered(train(table, out, flag), "is a link to another folder", code=2)
+
+
 # The lock
 
 

@@ -142,6 +142,7 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     for table in ("renames", "unseen"):
         project.store.rows(f"DROP TABLE {table}")
     for view in ("disputed", "opinions"):
+        project.store.rows(f"DROP VIEW temp.{view}")
         project.store.rows(f"DROP VIEW {view}")
         project.store.rows(f"CREATE VIEW {view} AS SELECT text FROM decisions")
     columns = ("texts DROP COLUMN beside", "texts DROP COLUMN same", "texts DROP COLUMN row")

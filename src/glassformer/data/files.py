@@ -147,6 +147,16 @@ def check_link(path: Path) -> None:
         raise UsageError(f"{path} is a link that leads nowhere; remove it, or choose another name")
 
 
+def check_no_links_to_folders(folder: Path) -> None:
+    """Raise `UsageError` if a folder, or one in it, is a link: what is written and removed in there would be elsewhere.
+
+    The folder may come from another person, and files of yours lie where it leads.
+    """
+    for path in (folder, *folder.rglob("*")):
+        if path.is_symlink() and path.is_dir():
+            raise UsageError(f"{path} is a link to another folder, and files in there could be lost; remove the link")
+
+
 def aside_of(path: Path, kind: str = ASIDE) -> Path:
     """Return the hidden place beside `path` where this process writes what will replace it."""
     return path.with_name(f".{short_name(path)}{kind}{platform.node()}-{os.getpid()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
@@ -148,3 +149,25 @@ def check_cells(opened: sqlite3.Connection) -> None:
         odd += [_NO_RECORDS[table]] if table in _NO_RECORDS else []
         if odd and opened.execute(f'SELECT 1 FROM "{table}" WHERE {" OR ".join(odd)} LIMIT 1').fetchone():
             raise sqlite3.DatabaseError(f"its table {table} holds what no desk writes")
+
+
+def check_kinds(opened: sqlite3.Connection) -> None:
+    """Raise `sqlite3.DatabaseError` if something changes the labels by itself, or a view stands for a table."""
+    own = {name for kind, name, _ in _own() if kind == "table"}
+    for kind, name in opened.execute("SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"):
+        if kind == "trigger" or name in own:
+            raise sqlite3.DatabaseError(f"no desk writes the {kind} {name}")
+
+
+def use_own_views(opened: sqlite3.Connection) -> None:
+    """Put our views before those of the file, which may say something else or have no end."""
+    for kind, _, statement in _own():
+        if kind == "view":
+            opened.execute(statement.replace("CREATE VIEW", "CREATE TEMP VIEW IF NOT EXISTS", 1))
+
+
+def _own() -> list[tuple[str, str, str]]:
+    """Return the kind, the name and the statement of all that a new file holds."""
+    with closing(sqlite3.connect(":memory:")) as new:
+        new.executescript(CHANGES[0])
+        return new.execute("SELECT type, name, sql FROM sqlite_master").fetchall()

@@ -17,7 +17,17 @@ import polars as pl
 
 from glassformer.data.files import make_private
 from glassformer.desk.labelling import Renames, check_facts, labelling_of
-from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION, Decision, check_cells
+from glassformer.desk.schema import (
+    CHANGES,
+    GIVEN,
+    LAST_FIRST,
+    OF_BATCH,
+    VERSION,
+    Decision,
+    check_cells,
+    check_kinds,
+    use_own_views,
+)
 from glassformer.errors import UsageError
 
 OF_TABLE = "table"
@@ -59,17 +69,20 @@ class Store:
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             if version < 0:
                 raise sqlite3.DatabaseError(f"it has the version {version}")
+            check_kinds(self._connection)
             if version < VERSION:
                 with self.change() as change:
                     statements = "".join(CHANGES[each] for each in (range(version, VERSION) if version else (0,)))
                     for statement in filter(str.strip, statements.split(";")):
                         change.execute(statement)
                     change.execute(f"PRAGMA user_version = {VERSION}")
+                    use_own_views(change)
                     check_facts(facts := self.facts)
                     self.labelling = labelling_of(facts)
                     add_to_classes(change, sorted(self._named("current")))  # labels that had been taken away are back
             if version > VERSION:
                 raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
+            use_own_views(self._connection)
             check_cells(self._connection)
             check_facts(facts := self.facts)
             if not facts.get("table") and self.value("SELECT 1 FROM texts"):

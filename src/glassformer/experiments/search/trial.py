@@ -131,7 +131,7 @@ def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, 
     fitted = folder / f"{FITTED}-{_readers_key(job)}"
     known = fitted.is_dir()
     if known:
-        shutil.copytree(fitted, work, dirs_exist_ok=True)
+        shutil.copytree(fitted, work, dirs_exist_ok=True, symlinks=True)  # one may lead to a file without end
     with mapping_in(work):
         trained = train_prepared(
             prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False
