@@ -63,6 +63,10 @@ class SteeringState:
     history: list[dict[str, float]] = field(default_factory=list)
     """One row per finished round, with the figures of the evaluation that followed it."""
 
+    def __post_init__(self) -> None:
+        if not all({"update", "next_beta"} <= row.keys() for row in self.history):
+            raise ValueError("it holds rounds without figures")
+
 
 class SteeringObserver(Protocol):
     """Receives the progress of steering."""

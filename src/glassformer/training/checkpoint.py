@@ -4,10 +4,10 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import torch
-from pydantic import FiniteFloat, NonNegativeInt, PositiveInt, TypeAdapter, ValidationError
+from pydantic import Field, FiniteFloat, PositiveInt, TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -24,6 +24,8 @@ _BUFFERS = {
     torch.optim.SGD: (),
 }
 """What each optimizer keeps of a parameter. All but the steps have its shape."""
+LONGEST_RUN = 1e10  # seconds
+Count = Annotated[int, Field(ge=0, le=2**53)]  # a float holds it
 State = TypeVar("State")
 """A dataclass of plain numbers that says how far a run has come. Tensors are kept separately."""
 
@@ -36,20 +38,20 @@ class CheckpointError(GlassformerError):
 class RunState:
     """How far a run of the training loop has come."""
 
-    epoch: NonNegativeInt = 0
+    epoch: Count = 0
     """Finished epochs."""
-    batch: NonNegativeInt = 0
+    batch: Count = 0
     """Finished steps of the current epoch."""
-    step: NonNegativeInt = 0
+    step: Count = 0
     """Finished steps in all."""
-    best_epoch: NonNegativeInt = 0
+    best_epoch: Count = 0
     """The epoch whose weights are kept; 0 before the first."""
     best_loss: float = math.inf
     micro_batches: PositiveInt = 1
     """The number of parts that each batch is computed in. It is doubled when memory runs out."""
     learning_rate: FiniteFloat = 0.0
     """The learning rate of the last step."""
-    seconds: FiniteFloat = 0.0
+    seconds: Annotated[float, Field(ge=0, le=LONGEST_RUN)] = 0.0
     """Time spent training, validation included."""
     sums: dict[str, float] = field(default_factory=dict)
     """Running totals of the current epoch."""
@@ -59,13 +61,21 @@ class RunState:
     def __post_init__(self) -> None:
         if self.sums and not FIGURES.keys() <= self.sums.keys():
             raise ValueError("it holds no figures of an epoch")
-        if not all({"epoch", "train_loss"} <= row.keys() for row in self.history):
+        if not all({"epoch", "step", "train_loss"} <= row.keys() for row in self.history):
             raise ValueError("it holds epochs without figures")
+        if self.batch and not self.sums.get("weight", 0.0) > 0:
+            raise ValueError("it holds no figures of the epoch that has begun")
+        before = self.history[-1]["step"] if self.history else 0
+        is_counted = [row["epoch"] for row in self.history] == [*range(1, len(self.history) + 1)]
+        if not is_counted or self.epoch != len(self.history) or self.step != before + self.batch:
+            raise ValueError("its epochs and steps do not go together")
+        if not min(1, self.epoch) <= self.best_epoch <= self.epoch:
+            raise ValueError("its best epoch is none of its epochs")
 
     @property
     def last_fall(self) -> int:
         """The last epoch in which the loss that judges epochs fell."""
-        losses = [row.get("calibrated_loss", row["validation_loss"]) for row in self.history]
+        losses = [row.get("calibrated_loss", row.get("validation_loss", math.inf)) for row in self.history]
         return 1 + losses.index(min(losses))
 
     def metrics(self) -> dict[str, Any]:
@@ -125,7 +135,12 @@ def load_checkpoint(
             raise ValueError("its checksum differs")
         TypeAdapter(kind).validate_json(metadata["said"], strict=True)
         state = kind(**json.loads(metadata["said"]))
-        model.load_state_dict(_below("model", tensors))
+        weights, best = _below("model", tensors), _below("best", tensors)
+        if any(_kinds(each) != _kinds(model.state_dict()) for each in (weights, best or weights)):
+            raise ValueError("its weights are those of another model")
+        if isinstance(state, RunState) and bool(best) != bool(state.best_epoch):
+            raise ValueError("it has no weights of its best epoch")
+        model.load_state_dict(weights)
         for number, optimizer in enumerate(optimizers):
             _load_optimizer(optimizer, _below(f"optimizer.{number}", tensors))
         torch.set_rng_state(tensors["random.cpu"])
@@ -138,7 +153,11 @@ def load_checkpoint(
         ) from error
     if torch.cuda.is_available() and "random.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random.cuda"])
-    return state, _below("best", tensors)
+    return state, best
+
+
+def _kinds(weights: dict[str, Tensor]) -> dict[str, Any]:
+    return {name: (tensor.shape, tensor.dtype) for name, tensor in weights.items()}
 
 
 def _digest(tensors: dict[str, Tensor], text: str) -> str:

@@ -27,7 +27,7 @@ from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.models.model_config import HUB, DesignConfig
 from glassformer.prediction.folder_format import is_model_folder
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
-from glassformer.training.checkpoint import CheckpointError
+from glassformer.training.checkpoint import LONGEST_RUN, CheckpointError
 from glassformer.training.initial_weights import checkpoint_folder
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.out_folder import refuse_loss
@@ -37,7 +37,6 @@ Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
 """The model folder or the unfinished run of the first stage, in the work folder (see `pretrain.py`)."""
 _HELD_OUT_FILE = "held-out.safetensors"
-_LONGEST_RUN = 1e10  # seconds
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
@@ -270,7 +269,7 @@ def kept_held_out(folder: Path | None, shape: tuple[int, int] | None = None) -> 
     logits, seconds = kept[0].get("logits"), kept[1]
     if logits is None or logits.dtype.kind != "f" or logits.ndim != 2 or logits.shape != (shape or logits.shape):
         return None
-    sound = isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_RUN and np.isfinite(logits).all()
+    sound = isinstance(seconds, int | float) and 0 <= seconds < LONGEST_RUN and np.isfinite(logits).all()
     return (logits, float(seconds)) if sound else None
 
 
