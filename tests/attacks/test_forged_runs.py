@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -209,3 +210,64 @@ def test_forged_answers_of_a_teacher(name: str, table: Path, reviews: Trained, t
     out = shutil.copytree(taught, tmp_path / "out")
     TEACHERS[name](out / "checkpoint")
     resumed(glassformer(*distil(table, reviews), "--out", out, "--resume"), out)
+
+
+def arrays(file: str, change: Callable[[Array], Array], said: Callable[[Any], Any] = lambda said: said) -> Forge:
+    def write(work: Path) -> None:
+        kept = load_arrays(work / file)
+        assert kept is not None
+        save_arrays(work / file, {name: change(each) for name, each in kept[0].items()}, said(kept[1]))
+
+    return write
+
+
+WORDS, NEAR = "words.safetensors", "neighbours.safetensors"
+EMBEDDINGS: dict[str, Forge] = {
+    "words-of-nothing": lambda work: save_arrays(work / WORDS, {"a": np.ones(1)}),
+    "words-that-say-nothing": arrays(WORDS, lambda each: each, lambda _: None),
+    "words-of-odd-types": arrays(WORDS, lambda each: each, lambda said: dict.fromkeys(said, "x")),
+    "words-negative": arrays(WORDS, lambda each: -each),
+    "words-beyond-the-last": arrays(WORDS, lambda each: each * 0 + 10**6),
+    "words-cut": arrays(WORDS, lambda each: each[:1]),
+    "neighbours-of-nothing": lambda work: save_arrays(work / NEAR, {"a": np.ones(1)}),
+    "neighbours-nan": arrays(NEAR, lambda each: each * np.nan if each.dtype.kind == "f" else each),
+    "neighbours-beyond-the-last": arrays(NEAR, lambda each: each if each.dtype.kind == "f" else each + 10**6),
+    "neighbours-negative": arrays(NEAR, lambda each: -each),
+    "neighbours-cut": arrays(NEAR, lambda each: each[:1]),
+    "neighbours-of-bytes": arrays(NEAR, lambda each: each.astype(np.int8)),
+}
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("name", EMBEDDINGS)
+def test_forged_words_and_neighbours_are_counted_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "texts.txt").write_text(
+        "\n".join(f"the film {n % 9} is good and the book {n % 7} bad" for n in range(99))
+    )
+    asked = ("embeddings", tmp_path / "texts.txt", "--dims", 4, "--min-count", 2)
+    whole = glassformer(*asked, "--out", tmp_path / "whole")
+    assert whole.code == 0, whole.err
+    with monkeypatch.context() as patched:
+        patched.setattr("glassformer.readers.body.learning.factorised", Mock(side_effect=KeyboardInterrupt))
+        assert glassformer(*asked, "--out", tmp_path / "out").code == 130
+    EMBEDDINGS[name](tmp_path / "out.unfinished" / "checkpoint")
+    resumed = glassformer(*asked, "--out", tmp_path / "out", "--resume")
+    assert resumed.code == 0, resumed.err
+    for file in ("words.txt", "vectors.safetensors"):
+        assert (tmp_path / "out" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("changed", [
+    {"data": {"source": "x"}}, {"data": {"texts": "x", "tokens": 1}}, {"recipe": {"training": {"batch_size": "x"}}},
+])  # fmt: skip
+def test_a_forged_record_of_the_first_stage(changed: dict[str, Any], table: Path, tmp_path: Path) -> None:
+    command = ("train", table, *ALONE_FLAGS, "--set", "pretraining.max_steps=2", "--out", tmp_path / "out")
+    with ctrl_c(4):
+        assert glassformer(*command).code == 130
+    made = tmp_path / "out" / "checkpoint" / "pretraining"
+    (made / "SHA256SUMS").unlink()
+    (made / "config.json").write_text(json.dumps(json.loads((made / "config.json").read_text()) | changed))
+    answered(glassformer(*command, "--resume"), "does not say how it was made", code=1)

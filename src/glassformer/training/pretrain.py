@@ -326,7 +326,14 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
     folder = None if prepared.work is None else prepared.work / PRETRAINED_FOLDER
     if folder is not None and is_model_folder(folder):
         observer.on_message("stage 1 of 2: pre-training is over")
-        return load_model(folder, LANGUAGE_MODEL)
+        made = load_model(folder, LANGUAGE_MODEL)
+        try:
+            _record(made, own)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+            raise GlassformerError(
+                f"{folder} does not say how it was made; start the run again with `overwrite=True`"
+            ) from error
+        return made
     # Every process answers before the first of them makes files there.
     (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
     assert prepared.recipe.pretraining is not None

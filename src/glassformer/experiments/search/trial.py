@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from glassformer.data.arrays import mapping_in
 from glassformer.data.sources import Sources
@@ -42,7 +44,7 @@ class TrialRun(Record):
 
     candidate: int
     part: int
-    share: float
+    share: Annotated[float, Field(gt=0, le=1)]
     loss: float | None
     own_loss: float | None
     figure: float | None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
@@ -74,6 +74,14 @@ class Stream:
     ids: Array
     words: tuple[str, ...]
     counts: IntArray
+    read: int
+    sources: tuple[str, ...]
+
+
+class _Said(BaseModel):
+    """What `Stream` holds besides arrays."""
+
+    words: tuple[str, ...]
     read: int
     sources: tuple[str, ...]
 
@@ -285,7 +293,15 @@ def _kept_stream(work: Path | None) -> Stream | None:
     if kept is None:
         return None
     arrays, said = kept
-    return Stream(**arrays, words=tuple(said["words"]), read=said["read"], sources=tuple(said["sources"]))
+    try:
+        stream = Stream(ids=arrays["ids"], counts=arrays["counts"], **dict(_Said.model_validate(said)))
+    except (KeyError, ValidationError):
+        return None
+    ids, counts, size = stream.ids, stream.counts, len(stream.words)
+    are_numbers = ids.dtype == np.int32 and counts.dtype.kind == "i"
+    if not are_numbers or ids.ndim != 1 or counts.shape != (size,):
+        return None
+    return stream if (ids < size).all() and (counts > 0).all() and stream.read >= counts.sum() else None
 
 
 def _keep_neighbours(work: Path | None, near: sparse.csr_matrix) -> sparse.csr_matrix:
@@ -301,4 +317,12 @@ def _keep_neighbours(work: Path | None, near: sparse.csr_matrix) -> sparse.csr_m
 
 def _kept_neighbours(work: Path | None, size: int) -> sparse.csr_matrix | None:
     kept = None if work is None else load_arrays(work / _NEAR_FILE)
-    return kept and sparse.csr_matrix(tuple(kept[0][name] for name in _OF_MATRIX), shape=(size, size))
+    if kept is None:
+        return None
+    try:
+        near = sparse.csr_matrix(tuple(kept[0][name] for name in _OF_MATRIX), shape=(size, size))
+        near.check_format()  # numbers of words beyond the last one are read from anywhere
+    except (KeyError, TypeError, ValueError):
+        return None
+    is_whole = near.dtype == np.float32 and near.nnz == len(near.data) > 0
+    return near if is_whole and np.isfinite(near.data).all() and near.data.min() > 0 else None
