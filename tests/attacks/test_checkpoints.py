@@ -65,6 +65,7 @@ ATTACKS: dict[str, tuple[str, Tamper, tuple[str, ...], int]] = {
     "width-one-more-head": ("bert", config(hidden_size=1200), ("config.json", "different models"), 1),
     "window-1e12": ("modernbert", config(max_position_embeddings=10**12), ("max_seq_len",), 2),
     "no-number": ("bert", config(hidden_dropout_prob=float("nan")), ("config.json", "NaN"), 1),
+    "architectures-a-number": ("bert", config(architectures=5, num_attention_heads=0), ("n_heads",), 2),
     "nested": ("bert", lambda folder: (folder / "config.json").write_text("[" * 200_000), ("nested",), 1),
     "config-a-pipe": ("bert", pipe("config.json"), ("config.json",), 2),
     "weights-a-pipe": ("bert", pipe("model.safetensors"), ("model.safetensors",), 2),

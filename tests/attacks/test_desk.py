@@ -290,6 +290,16 @@ def test_nothing_is_removed_where_a_link_of_a_project_leads(name: str, tmp_path:
         answered(glassformer("desk", table, "--project", opened.folder, "--no-open"), f"{name} is a link", code=2)
 
 
+@pytest.mark.mended
+@pytest.mark.parametrize("name", ["tables/texts.csv", "models/round-0001"])
+def test_a_project_does_not_show_what_its_links_lead_to(name: str, tmp_path: Path) -> None:
+    opened = project_of(tmp_path, some_texts(4))
+    opened.store.close()
+    (opened.folder / name).unlink(missing_ok=True)
+    (opened.folder / name).symlink_to("/etc/passwd")
+    answered(glassformer("desk", "--project", opened.folder, "--no-open"), f"{name} is a link", code=2)
+
+
 NAMELESS: dict[str, Callable[[Path], object]] = {
     "no-table": edited("DELETE FROM facts WHERE name = 'table'"),
     "table-null": edited("UPDATE facts SET value = 'null' WHERE name = 'table'"),

@@ -188,7 +188,7 @@ def test_nothing_is_written_where_a_linked_folder_leads(
     (mine / "tokens.bin").write_text("mine")
     (out / "checkpoint" / name).symlink_to(mine)
     with nothing_lost(mine):
-        answered(train(table, out, flag), "is a link to another folder", code=2)
+        answered(train(table, out, flag), "is a link, and what lies", code=2)
 
 
 # The lock

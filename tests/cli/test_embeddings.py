@@ -82,6 +82,10 @@ def test_the_sources_of_a_body_go_with_one_that_continues_it(body: Path, tmp_pat
     assert glassformer(*asked, "--out", tmp_path / "more").code == 0
     assert (tmp_path / "more" / "SOURCES.tsv").read_bytes() == (base / "SOURCES.tsv").read_bytes()
     assert "SOURCES.tsv" in (tmp_path / "more" / "SHA256SUMS").read_text(encoding="utf-8")
+    (base / "SOURCES.tsv").rename(tmp_path / "mine.tsv")
+    (base / "SOURCES.tsv").symlink_to(tmp_path / "mine.tsv")
+    assert glassformer(*asked, "--out", tmp_path / "linked").code == 0
+    assert not (tmp_path / "linked" / "SOURCES.tsv").exists(), "a link of another person may lead to any file"
     rows = write_csv(tmp_path / "rows.csv", [("we like the bread", "food"), ("we like the goal", "sport")] * 12)
     read_with = ("--set", "model.counting=auto", "--set", f"model.body={tmp_path / 'more'}")
     assert glassformer("train", rows, "--out", tmp_path / "m", *QUICK, *read_with).code == 0

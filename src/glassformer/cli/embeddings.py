@@ -91,8 +91,9 @@ def embeddings(
             body = learn_body(name, sources, settings, doing, base=begun, axes=taken_axes, work=kept)
             with folder_written_aside(out) as folder:
                 body.save(folder)
-                if base is not None and (sources_of_base := body_folder(base) / SOURCES_FILE).is_file():
-                    shutil.copyfile(sources_of_base, folder / SOURCES_FILE)
+                of_base = None if base is None else body_folder(base) / SOURCES_FILE
+                if of_base is not None and of_base.is_file() and not of_base.is_symlink():  # else to any file of yours
+                    shutil.copyfile(of_base, folder / SOURCES_FILE)
                 write_sums(folder)
     except GlassformerError:
         if not is_unfinished(work):

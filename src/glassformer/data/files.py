@@ -147,14 +147,17 @@ def check_link(path: Path) -> None:
         raise UsageError(f"{path} is a link that leads nowhere; remove it, or choose another name")
 
 
-def check_no_links_to_folders(folder: Path) -> None:
+def check_no_links(folder: Path, *, to_files: bool = False) -> None:
     """Raise `UsageError` if a folder, or one in it, is a link: what is written and removed in there would be elsewhere.
 
     The folder may come from another person, and files of yours lie where it leads.
+
+    Args:
+        to_files: whether there are no links to files either: what they hold would be shown.
     """
     for path in (folder, *folder.rglob("*")):
-        if path.is_symlink() and path.is_dir():
-            raise UsageError(f"{path} is a link to another folder, and files in there could be lost; remove the link")
+        if path.is_symlink() and (to_files or path.is_dir()):
+            raise UsageError(f"{path} is a link, and what lies where it leads could be lost or shown; remove the link")
 
 
 def aside_of(path: Path, kind: str = ASIDE) -> Path:

@@ -16,7 +16,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Wanted, listing
 from glassformer.data.encodings import named_encoding, reading_as
-from glassformer.data.files import check_link, check_no_links_to_folders, write_aside, written_aside
+from glassformer.data.files import check_link, check_no_links, write_aside, written_aside
 from glassformer.data.input_columns import check_inputs
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import ROWS_PER_BATCH, batches_of, cells_of, check_columns, check_file
@@ -72,7 +72,7 @@ class Project:
             )
         check_link(folder / STORE_FILE)
         for name in (_TABLES, _MODELS):
-            check_no_links_to_folders(folder / name)
+            check_no_links(folder / name, to_files=True)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)  # it holds texts

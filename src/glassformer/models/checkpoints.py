@@ -78,7 +78,8 @@ class Checkpoint:
     @property
     def classifies(self) -> bool:
         """Whether it is a text classifier, whose head has been trained."""
-        return any(str(kind).endswith("ForSequenceClassification") for kind in self.raw.get("architectures") or ())
+        kinds = self.raw.get("architectures")
+        return isinstance(kinds, list) and any(str(kind).endswith("ForSequenceClassification") for kind in kinds)
 
     def _fields(self) -> dict[str, Any]:
         family, raw, where = self.family, self.raw, self.where

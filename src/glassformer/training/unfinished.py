@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 import glassformer
 from glassformer.data.arrays import FloatArray, mapping_in
 from glassformer.data.checksums import add_sum, is_changed, load_arrays, read_sums, save_arrays, sha256_of
-from glassformer.data.files import check_no_links_to_folders, is_no_room, why_not_written, write_aside, written_aside
+from glassformer.data.files import check_no_links, is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.locks import only_writer
 from glassformer.data.store import TokenStore
@@ -120,7 +120,7 @@ def work_in(
         return
     with only_writer(out):
         refuse_loss(out, resume=resume, overwrite=overwrite)
-        check_no_links_to_folders(work)
+        check_no_links(work)
         try:
             _open(work, identity, resume=resume)
             wait_for_all(processes)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.arrays import Array
-from glassformer.data.files import check_no_links_to_folders, is_empty, write_aside
+from glassformer.data.files import check_no_links, is_empty, write_aside
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -133,7 +133,7 @@ def check_out(out: Path, *, resume: bool, overwrite: bool) -> None:
             is nothing to resume.
     """
     check_flags(resume=resume, overwrite=overwrite)
-    check_no_links_to_folders(out / RUNS_FOLDER)
+    check_no_links(out / RUNS_FOLDER)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; `out=` must be a folder")
     finished, unfinished = (out / RESULT_FILE).is_file(), is_unfinished(out)
