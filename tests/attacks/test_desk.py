@@ -276,7 +276,10 @@ def test_views_that_say_something_else_are_not_used(version: int, tmp_path: Path
 
 @pytest.mark.mended
 @pytest.mark.parametrize("name", ["tables", "models"])
-def test_nothing_is_removed_where_a_link_of_a_project_leads(name: str, tmp_path: Path) -> None:
+def test_nothing_is_removed_where_a_link_of_a_project_leads(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.serving.listening.answer_requests", _closed)
     opened = Project.open(tmp_path / "desk")
     opened.store.close()
     mine = tmp_path / "mine"
@@ -292,7 +295,10 @@ def test_nothing_is_removed_where_a_link_of_a_project_leads(name: str, tmp_path:
 
 @pytest.mark.mended
 @pytest.mark.parametrize("name", ["tables/texts.csv", "models/round-0001"])
-def test_a_project_does_not_show_what_its_links_lead_to(name: str, tmp_path: Path) -> None:
+def test_a_project_does_not_show_what_its_links_lead_to(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.serving.listening.answer_requests", _closed)
     opened = project_of(tmp_path, some_texts(4))
     opened.store.close()
     (opened.folder / name).unlink(missing_ok=True)
