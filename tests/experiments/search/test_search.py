@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from glassformer.data.sources import Sources
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.pages import search_page
@@ -15,7 +16,7 @@ from glassformer.experiments.search import rows, search, trial
 from glassformer.experiments.search.halving import Halving, Setup
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.rows import FOLDS
-from glassformer.experiments.search.trial import Job
+from glassformer.experiments.search.trial import Job, TrialRun
 from glassformer.experiments.search.words import described, notes_on, verdict_on
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.targets.labels.experiments import PART as LABELS
@@ -273,3 +274,10 @@ def test_the_last_training_takes_longer_if_it_is_cross_fitted(body: str, trainin
     assert search._final(load_recipe(None, overrides=small), Sources(train=opinions(60))) == pytest.approx(
         trainings - 1 + 1 / learned
     )
+
+
+def test_a_kept_trial_of_no_steps_is_damaged(tmp_path: Path) -> None:
+    run = TrialRun(candidate=0, part=0, share=1, loss=1, own_loss=1, figure=1, parameters=1, seconds=1)
+    (tmp_path / "run.json").write_text(json.dumps(run.model_dump() | {"share": 0}))
+    with pytest.raises(GlassformerError, match="is damaged"):
+        read_kept(tmp_path / "run.json", TrialRun)
