@@ -60,6 +60,16 @@ def test_the_shards_are_read_in_one_encoding(reviews: Trained, tmp_path: Path) -
     assert answers(out)["text"].to_list() == [*FRENCH]
 
 
+def test_the_shards_are_written_with_one_decimal_point(reviews: Trained, tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    for name, number in (("a.csv", "3,5"), ("b.csv", "4")):
+        (tmp_path / "shards" / name).write_text(f"text;n\ngood film;{number}\n", encoding="utf-8")
+    assert glassformer("predict", reviews.folder, "--file", tmp_path / "shards", "--out", tmp_path / "o").code == 0
+    for name in ("a.csv", "b.csv"):
+        frame = pl.read_csv(tmp_path / "o" / name, separator=";")
+        assert frame["confidence"].dtype == pl.Float64, frame
+
+
 def test_a_shard_that_cannot_be_opened_does_not_hinder_the_others(
     reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,6 @@ def keep_large_buffers(largest: int = 2**30) -> None:
     c_library = ctypes.CDLL(None)
     mallopt = getattr(c_library, "mallopt", None)
     if mallopt is not None:
-        c_library.malloc_trim(0)  # what was freed until now would lie idle: of ten million rows, 100 MiB
+        c_library.malloc_trim(0)  # what was freed until now would lie idle: of three million rows, 100 MiB
         mallopt(_M_MMAP_THRESHOLD, largest)
         mallopt(_M_TRIM_THRESHOLD, 2 * largest - 1)

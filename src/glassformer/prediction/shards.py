@@ -18,7 +18,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -352,7 +352,7 @@ def _write_answers(
     frames = iterate_rows(shard, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, fallback=lambda: encoding)
     first = next(frames)
     texts_of = text_reader(predictor, first, job.text_column, shard.name)
-    like = read_as[0] if read_as else Delimited()
+    like = replace(read_as[0] if read_as else Delimited(), decimal_comma=False)  # all shards alike
     counts = Counts()
     name = Path(answers_name(shard))
     with answer_file(aside, name=name, table=shard, like=like, safe=job.safe_csv) as write:
