@@ -234,7 +234,7 @@ ODD_CELLS: dict[str, str] = {
     "levels-without-separator": """INSERT OR REPLACE INTO facts VALUES ('lower', '["b"]')""",
     "columns-of-numbers": "INSERT OR REPLACE INTO facts VALUES ('columns', '[1]')",
     "trigger": "CREATE TRIGGER x AFTER INSERT ON decisions BEGIN UPDATE decisions SET label = 'bad'; END",
-    "view-for-a-table": "DROP TABLE classes; CREATE VIEW classes AS SELECT 1 AS name",
+    "view-for-a-table": "DROP TABLE classes\nCREATE VIEW classes AS SELECT 1 AS name",
     "doubts-of-numbers": "INSERT OR REPLACE INTO facts VALUES ('doubts', '[1]')",
 }
 
@@ -245,9 +245,7 @@ def test_cells_that_no_desk_writes_are_refused_at_the_start(name: str, tmp_path:
     opened = project_of(tmp_path, some_texts(4))
     label(opened, [1], "praise")
     opened.store.close()
-    edited(*ODD_CELLS[name].split("; ", 1) if "VIEW" in ODD_CELLS[name] else [ODD_CELLS[name]])(
-        opened.folder / "desk.sqlite"
-    )
+    edited(*ODD_CELLS[name].splitlines())(opened.folder / "desk.sqlite")
     with nothing_lost(opened.folder / "tables"):
         answered(glassformer("desk", "--project", opened.folder, "--export", tmp_path / "out"), "desk.sqlite cannot")
     assert not (tmp_path / "out").exists()
@@ -275,35 +273,23 @@ def test_views_that_say_something_else_are_not_used(version: int, tmp_path: Path
 
 
 @pytest.mark.mended
-@pytest.mark.parametrize("name", ["tables", "models"])
-def test_nothing_is_removed_where_a_link_of_a_project_leads(
+@pytest.mark.parametrize("name", ["tables", "models", "tables/texts.csv", "models/round-0001"])
+def test_nothing_is_removed_or_shown_where_a_link_of_a_project_leads(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("glassformer.serving.listening.answer_requests", _closed)
-    opened = Project.open(tmp_path / "desk")
+    opened, mine = project_of(tmp_path, some_texts(4)), tmp_path / "mine"
     opened.store.close()
-    mine = tmp_path / "mine"
     (mine / "sub").mkdir(parents=True)
-    (mine / "sub" / "thesis.txt").write_text("mine")
-    (mine / "thesis.txt").write_text("mine")
-    (opened.folder / name).rmdir()
-    (opened.folder / name).symlink_to(mine)
+    for thesis in (mine / "thesis.txt", mine / "sub" / "thesis.txt"):
+        thesis.write_text("mine")
+    is_folder = (opened.folder / name).is_dir()
+    if (opened.folder / name).exists():
+        (opened.folder / name).rename(tmp_path / "away")
+    (opened.folder / name).symlink_to(mine if is_folder else mine / "thesis.txt")
     table = write_csv(tmp_path / "t.csv", [(text,) for text in some_texts(4)], ("text",))
     with nothing_lost(mine):
         answered(glassformer("desk", table, "--project", opened.folder, "--no-open"), f"{name} is a link", code=2)
-
-
-@pytest.mark.mended
-@pytest.mark.parametrize("name", ["tables/texts.csv", "models/round-0001"])
-def test_a_project_does_not_show_what_its_links_lead_to(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("glassformer.serving.listening.answer_requests", _closed)
-    opened = project_of(tmp_path, some_texts(4))
-    opened.store.close()
-    (opened.folder / name).unlink(missing_ok=True)
-    (opened.folder / name).symlink_to("/etc/passwd")
-    answered(glassformer("desk", "--project", opened.folder, "--no-open"), f"{name} is a link", code=2)
 
 
 NAMELESS: dict[str, Callable[[Path], object]] = {

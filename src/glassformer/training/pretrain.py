@@ -316,24 +316,23 @@ def pretrain_on_own_texts(prepared: Prepared, observer: Observer) -> tuple[Prepa
     if prepared.own_texts is None or prepared.recipe.pretraining is None:
         return prepared, {}
     language_model = _first_stage(prepared, prepared.own_texts, observer)
+    try:
+        record = _record(language_model, prepared.own_texts)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:  # of a resumed run that was changed
+        raise GlassformerError(
+            "the first stage of this run does not say how it was made; start the run again with `overwrite=True`"
+        ) from error
     rows = counted(prepared.splits.train.frame.height, "row")
     observer.on_message(f"stage 2 of 2: training on {rows}")
     init = InitialWeights.of(language_model, "pre-training")
-    return prepared.going_on(init=init), _record(language_model, prepared.own_texts)
+    return prepared.going_on(init=init), record
 
 
 def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> TrainedLanguageModel:
     folder = None if prepared.work is None else prepared.work / PRETRAINED_FOLDER
     if folder is not None and is_model_folder(folder):
         observer.on_message("stage 1 of 2: pre-training is over")
-        made = load_model(folder, LANGUAGE_MODEL)
-        try:
-            _record(made, own)
-        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-            raise GlassformerError(
-                f"{folder} does not say how it was made; start the run again with `overwrite=True`"
-            ) from error
-        return made
+        return load_model(folder, LANGUAGE_MODEL)
     # Every process answers before the first of them makes files there.
     (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
     assert prepared.recipe.pretraining is not None
